@@ -12,6 +12,8 @@ of 105 (the table alone, 183,000 pieces, takes 50 ms).
 from __future__ import annotations
 
 import re
+from itertools import pairwise
+from typing import NamedTuple
 
 from tokenizers import Encoding, PreTokenizedString, Tokenizer
 from tokenizers.models import WordPiece
@@ -23,14 +25,24 @@ from kebab_tui.embedding.pieces import Pieces
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CHARACTERS_PER_TOKEN = 64
 """Longer texts are cut before tokenizing: on average tokens are shorter."""
+_HEAD_CHARACTERS, _HEAD_TOKENS = 160, 40
+"""The most of its first line that every part of a long text begins with."""
 _UNKNOWN = ("[UNK]", "<unk>", "<UNK>")
 _TABLE = re.compile(rb'"vocab"\s*:\s*{')
 """The start of the vocabulary in a tokenizer.json; inside a string the quotes would be escaped."""
 _TABLE_ENDS_IT = re.compile(rb"\d\s*}\s*}\s*}\s*\Z")
 
 
+class Part(NamedTuple):
+    """Token ids that a model reads at once; characters `start..end` (exclusive) of the text."""
+
+    ids: list[int]
+    start: int
+    end: int
+
+
 class Tokens:
-    """The tokenizer of one model; cuts texts at `max_tokens`."""
+    """The tokenizer of one model, which reads at most `max_tokens` at once."""
 
     def __init__(self, card: ModelCard) -> None:
         self._card = card
@@ -39,7 +51,38 @@ class Tokens:
         self._unknown = {self._source.number_of(name) for name in _UNKNOWN}
 
     def ids(self, text: str) -> list[int]:
-        return self._encoded(text).ids or [0]
+        """The beginning of a text, as much as the model reads at once."""
+        encoded = self._encoded(text)
+        ids = encoded.ids or [0]
+        if len(ids) <= self._card.max_tokens:
+            return ids
+        _, last = _body(encoded)
+        return [*ids[: self._card.max_tokens - (len(ids) - last)], *ids[last:]]
+
+    def parts(self, text: str) -> list[Part]:
+        """A text as parts that the model reads at once: its beginning, then the rest.
+
+        Each part of the rest has the tokens of the first line before its own, if there are several lines.
+        """
+        encoded = self._encoded(text)
+        ids = encoded.ids or [0]
+        if len(ids) <= self._card.max_tokens:
+            return [Part(ids, 0, len(text))]
+        first, last = _body(encoded)
+        before, after, offsets = ids[:first], ids[last:], encoded.offsets
+        skipped = len(text) - len(text.lstrip())
+        head = min(max(text.find("\n", skipped) - skipped, 0), _HEAD_CHARACTERS)
+        most = min(_HEAD_TOKENS, self._card.max_tokens // 4)
+        headed = [*before, *(ids[at] for at in range(first, first + most) if offsets[at][1] <= head)]
+        begin = first + self._card.max_tokens - len(before) - len(after)
+        size = self._card.max_tokens - len(headed) - len(after)
+        bounds = [*range(begin, last, size), last]
+        starts = [0, *(skipped + offsets[at][0] for at in bounds[:-1]), len(text)]
+        bodies = [ids[:begin], *([*headed, *ids[a:b]] for a, b in pairwise(bounds))]
+        return [
+            Part([*body, *after], start, end)
+            for body, (start, end) in zip(bodies, pairwise(starts), strict=True)
+        ]
 
     def understands(self, text: str) -> bool:
         """Return whether the model knows any token of the text."""
@@ -55,13 +98,19 @@ class Tokens:
             raise ModelError(f"{self._card.tokenizer} failed on a text: {str(error)[:200]}") from None
 
 
+def _body(encoded: Encoding) -> tuple[int, int]:
+    """The places of the first token of the text and behind its last one."""
+    mask = encoded.special_tokens_mask
+    return mask.index(0), len(mask) - mask[::-1].index(0)
+
+
 class _Whole:
     """A tokenizer with its whole vocabulary."""
 
     def __init__(self, card: ModelCard) -> None:
         self._tokenizer = _from_file(card)
         self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(card.max_tokens)
+        self._tokenizer.no_truncation()
 
     def number_of(self, piece: str) -> int | None:
         return self._tokenizer.token_to_id(piece)
@@ -74,7 +123,6 @@ class _Sparse:
     """A WordPiece tokenizer whose vocabulary is in `pieces.txt`."""
 
     def __init__(self, card: ModelCard) -> None:
-        self._most = card.max_tokens
         empty, model = _without_pieces(card)
         self._normalizer, self._pre_tokenizer = empty.normalizer, empty.pre_tokenizer
         self._post_processor = empty.post_processor
@@ -101,7 +149,7 @@ class _Sparse:
             words.normalize(self._normalizer.normalize)
         self._pre_tokenizer.pre_tokenize(words)
         known = dict(self._always)
-        for word, _, _ in words.get_splits()[: self._most]:  # each is at least one token
+        for word, _, _ in words.get_splits():
             if len(word) <= self._longest_word:
                 known |= self._pieces.of(word)
         made = Tokenizer(
@@ -117,7 +165,6 @@ class _Sparse:
             made.normalizer = self._normalizer
         if self._post_processor:
             made.post_processor = self._post_processor
-        made.enable_truncation(self._most)
         return made
 
 

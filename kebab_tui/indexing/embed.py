@@ -13,7 +13,7 @@ import gc
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
@@ -135,8 +135,13 @@ def run_report(card: ModelCard, report: EmbeddingReport) -> str:
 
 
 class PassageEncoder(Protocol):
-    def passages(self, texts: Iterable[str], cancelled: Callable[[], bool]) -> Iterator[Vector]:
-        """The vector of each text, in order; ends early if cancelled."""
+    def passages(
+        self, texts: Iterable[str], cancelled: Callable[[], bool], beginnings: Mapping[str, bytes]
+    ) -> Iterator[Vector]:
+        """The vectors of each text, in order, row by row; ends early if cancelled.
+
+        `beginnings`: stored vectors of the beginning of texts.
+        """
         ...
 
 
@@ -152,6 +157,8 @@ class EmbeddingJob:
         self._all_fetched = False
         self._may_have_unused = True
         self._commit_seconds = 0.0
+        self._embedded = 0
+        """Texts of this run that got new vectors."""
         self._done = 0
         self._total = 0
         self._seconds = 0.0
@@ -160,7 +167,7 @@ class EmbeddingJob:
         self, writer: Writer | _YieldingWriter, encoder: PassageEncoder, callbacks: Callbacks
     ) -> EmbeddingReport:
         """Embed until every chunk has a vector, or until cancelled."""
-        began, before = time.monotonic(), self._done
+        began, self._embedded = time.monotonic(), 0
         self._fetch()
         self._report_progress(callbacks, 0.0)
         while self._texts and not callbacks.cancelled():
@@ -177,14 +184,14 @@ class EmbeddingJob:
             self._commit_seconds = time.thread_time() - commit_began
             if self._revision == revision - 1:  # no other process has written since
                 self._revision = revision
-            for _ in vectors:
-                self._texts.popleft()
+            for _, vector in vectors:
+                self._embedded += self._texts.popleft().vector != vector
             self._done += len(vectors)
             self._fetch()
             self._report_progress(callbacks, time.monotonic() - began)
         seconds = time.monotonic() - began
         left = max(self._total - self._done, len(self._texts))
-        report = EmbeddingReport(self._done - before, left, seconds, cancelled=bool(self._texts))
+        report = EmbeddingReport(self._embedded, left, seconds, cancelled=bool(self._texts))
         self._seconds += seconds
         if not self._texts:
             self._done, self._total, self._seconds = 0, 0, 0.0
@@ -209,26 +216,30 @@ class EmbeddingJob:
             if not self._texts and not self._all_fetched:
                 self._texts.extend(source.pending(_ROUND))
                 self._all_fetched = len(self._texts) < _ROUND
-                self._total = self._done + (
-                    len(self._texts) if self._all_fetched else source.pending_count().texts
-                )
+                left = len(self._texts)
+                if not self._all_fetched:
+                    count = source.pending_count()
+                    left = count.texts + count.outdated
+                self._total = self._done + left
 
     def _encode(self, encoder: PassageEncoder, callbacks: Callbacks) -> list[tuple[bytes, bytes]]:
         """Embed texts until the next commit is due; they stay in the queue until then."""
         commit_at = time.monotonic() + max(_COMMIT_SECONDS, _COMMIT_SHARE * self._commit_seconds)
-        texts = list(islice(self._texts, _ROUND))
+        pending = list(islice(self._texts, _ROUND))
+        texts = [embedded_text(one.title, one.heading_path, one.text) for one in pending]
+        known = {text: one.vector for text, one in zip(texts, pending, strict=True) if one.vector}
 
         def until_commit() -> Iterator[str]:
             for number, text in enumerate(texts):
                 if number and time.monotonic() >= commit_at:
                     return
-                yield embedded_text(text.title, text.heading_path, text.text)
+                yield text
 
         # Not strict: when the commit is due, there are fewer vectors than texts.
         return [
-            (text.text_hash, vector.astype("float16").tobytes())
-            for text, vector in zip(
-                texts, encoder.passages(until_commit(), callbacks.cancelled), strict=False
+            (one.text_hash, vectors.astype("float16").tobytes())
+            for one, vectors in zip(
+                pending, encoder.passages(until_commit(), callbacks.cancelled, known), strict=False
             )
         ]
 

@@ -170,13 +170,19 @@ class PendingText:
     title: str
     heading_path: str
     text: str
+    vector: bytes = b""
+    """A vector that an earlier version made: of the beginning of the text, and of other parts or none."""
 
 
 class PendingCount(NamedTuple):
-    """Chunks without a vector, and their distinct texts."""
+    """Chunks without a vector, and their distinct texts.
+
+    `outdated`: distinct texts with a vector of an earlier version, which may be of their beginning alone.
+    """
 
     chunks: int
     texts: int
+    outdated: int = 0
 
 
 class VectorCount(NamedTuple):
@@ -190,7 +196,7 @@ class ChangeFeed(VectorLog, Protocol):
     """The vectors of one model at one moment, how they changed, and the texts that have none yet."""
 
     def pending(self, limit: int) -> list[PendingText]:
-        """Distinct texts without a vector, from the most recently changed notes first."""
+        """Distinct texts without a vector, from the most recently changed notes first; then outdated ones."""
         ...
 
     def pending_since(self, revision: int) -> list[PendingText] | None:
@@ -198,7 +204,7 @@ class ChangeFeed(VectorLog, Protocol):
         ...
 
     def still_pending(self, hashes: Sequence[bytes]) -> set[bytes]:
-        """The texts that a chunk still uses and that still have no vector."""
+        """The texts that a chunk still uses and that still have no vector, or an outdated one."""
         ...
 
     def pending_count(self) -> PendingCount: ...
@@ -267,7 +273,10 @@ class Writer(Protocol):
         ...
 
     def save_vectors(self, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> int:
-        """Store (text hash, fp16 vector) pairs of a model; returns the new revision."""
+        """Store (text hash, fp16 vectors) pairs of a model; returns the new revision.
+
+        A vector for each part of a text, one behind the other. They replace earlier ones.
+        """
         ...
 
     def delete_vectors(self, model: str | None = None) -> int:

@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
@@ -40,7 +40,9 @@ class CountingEncoder:
     def __init__(self) -> None:
         self.read: list[str] = []
 
-    def passages(self, texts: Iterable[str], cancelled: Callable[[], bool]) -> Iterator[Vector]:
+    def passages(
+        self, texts: Iterable[str], cancelled: Callable[[], bool], beginnings: Mapping[str, bytes]
+    ) -> Iterator[Vector]:
         for text in texts:
             if cancelled():
                 return
@@ -190,7 +192,7 @@ def test_vectors_of_another_model_are_never_used(desk: Desk, tmp_path: Path) -> 
     desk.writer.apply([a_note("a.md", "one")])
     desk.run(model="first")
     with desk.reader.vectors("second") as source:
-        assert (list(source.all()), source.pending_count()) == ([], (1, 1))
+        assert (list(source.all()), source.pending_count()) == ([], (1, 1, 0))
     follower = VectorFollower(desk.reader, str(tmp_path), "second", DIMS, may_save=lambda: False)
     follower.open()
     assert follower.index.count == 0
