@@ -83,11 +83,11 @@ class LoadedModel:
 
 
 class Encoder:
-    """`threads` is the number of passages encoded in parallel."""
+    """`threads` is the number of passages encoded in parallel; 0: as many as suit this machine."""
 
     def __init__(self, card: ModelCard, threads: int = 1) -> None:
         self.card = card
-        self._threads = max(1, threads)
+        self._threads = threads or suitable_threads()
         self._opening = threading.Lock()
         self._model: LoadedModel | ModelError | None = None
         self._query = lru_cache(_CACHED_QUERIES)(
@@ -209,6 +209,16 @@ def lower_priority() -> None:
             thread = threading.get_native_id()
             if os.getpriority(os.PRIO_PROCESS, thread) < _NICENESS:
                 os.setpriority(os.PRIO_PROCESS, thread, _NICENESS)
+
+
+def suitable_threads() -> int:
+    """Half as many as there are processors, but two if there are two.
+
+    A run of the model uses one processor well, and its threads share nothing. At low priority they give
+    way to the screen; half of many processors stay cool.
+    """
+    processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return max(processors // 2, min(processors, 2))
 
 
 def sentences(text: str) -> list[Span]:
