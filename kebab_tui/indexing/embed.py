@@ -27,6 +27,7 @@ from kebab_tui.storage.ports import Holder, Index, PendingText, Reader, Waiting,
 from kebab_tui.vector_search import RUN_KIND, VectorSearch
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.ids import ChunkRow
     from kebab_tui.embedding.card import ModelCard
     from kebab_tui.search.ports import Vector
 
@@ -46,6 +47,8 @@ _LOCK_WAIT_S = 1.0
 """While another process writes: interval of the checks for cancellation."""
 _RETRY_S = 1.0
 """While another process embeds: interval of the checks whether it has finished."""
+_RATE_SECONDS = 30.0
+"""The rate is that of so many seconds: notes differ in length, and long passages take longer."""
 _WORTH_A_RUN = 20
 """Runs over fewer texts say nothing about the speed and are not recorded."""
 
@@ -152,6 +155,8 @@ class EmbeddingJob:
         self.model = model
         self._reader = reader
         self._texts: deque[PendingText] = deque()
+        self._first: tuple[ChunkRow, ...] = ()
+        """Chunks to embed before all others."""
         self._revision: int | None = None
         """Position in the change log; None: scan the whole index."""
         self._all_fetched = False
@@ -162,6 +167,9 @@ class EmbeddingJob:
         self._done = 0
         self._total = 0
         self._seconds = 0.0
+        """Of all runs since there was nothing left."""
+        self._marks: deque[tuple[float, int]] = deque()
+        """At how many of these seconds how many texts were done."""
 
     def run(
         self, writer: Writer | _YieldingWriter, encoder: PassageEncoder, callbacks: Callbacks
@@ -195,8 +203,13 @@ class EmbeddingJob:
         self._seconds += seconds
         if not self._texts:
             self._done, self._total, self._seconds = 0, 0, 0.0
+            self._marks.clear()
             self._forget_unused(writer)
         return report
+
+    def prefer(self, rows: tuple[ChunkRow, ...]) -> None:
+        """Embed these chunks first, as soon as the texts in progress are done."""
+        self._first = rows
 
     def _fetch(self) -> None:
         """Synchronize the queue with the index: other processes may have added or removed texts."""
@@ -213,6 +226,16 @@ class EmbeddingJob:
                     added = [text for text in added if text.text_hash not in pending]
                     self._total += len(added) + len(pending) - len(queued)
                     self._texts = deque([*added, *(t for t in self._texts if t.text_hash in pending)])
+            if self._first:
+                known = {text.text_hash for text in self._texts}
+                first = [
+                    text
+                    for text in source.pending_of(self._first)
+                    if not self._all_fetched or text.text_hash in known
+                ]
+                moved = {text.text_hash for text in first}
+                self._texts = deque([*first, *(text for text in self._texts if text.text_hash not in moved)])
+                self._first = ()
             if not self._texts and not self._all_fetched:
                 self._texts.extend(source.pending(_ROUND))
                 self._all_fetched = len(self._texts) < _ROUND
@@ -231,7 +254,7 @@ class EmbeddingJob:
 
         def until_commit() -> Iterator[str]:
             for number, text in enumerate(texts):
-                if number and time.monotonic() >= commit_at:
+                if number and (time.monotonic() >= commit_at or self._first):
                     return
                 yield text
 
@@ -245,7 +268,11 @@ class EmbeddingJob:
 
     def _report_progress(self, callbacks: Callbacks, seconds: float) -> None:
         spent = self._seconds + seconds
-        rate = self._done / spent if spent else 0.0
+        self._marks.append((spent, self._done))
+        while self._marks[-1][0] - self._marks[1 % len(self._marks)][0] >= _RATE_SECONDS:
+            self._marks.popleft()
+        since, done = self._marks[0]
+        rate = (self._done - done) / (spent - since) if spent > since else 0.0
         total = max(self._total, self._done + len(self._texts))
         callbacks.embedding(EmbeddingProgress(self._done, total, rate))
 
@@ -352,6 +379,10 @@ class BackgroundEmbedding(Protocol):
         """Write the vector file; raises VectorError."""
         ...
 
+    def prefer(self, rows: tuple[ChunkRow, ...]) -> None:
+        """Embed these chunks before all others."""
+        ...
+
     def unload(self) -> None:
         """Free the memory of the model."""
         ...
@@ -388,6 +419,10 @@ class ModelEmbedding:
             return report
         finally:
             self._lease.release()
+
+    def prefer(self, rows: tuple[ChunkRow, ...]) -> None:
+        if self._job is not None:
+            self._job.prefer(rows)
 
     def save(self) -> None:
         problem = ""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Source,
         SourceState,
     )
-    from kebab_tui.domain.ids import DocId, SourceId
+    from kebab_tui.domain.ids import ChunkRow, DocId, SourceId
     from kebab_tui.domain.query import SearchFilters
     from kebab_tui.search.ports import VectorIndex
 
@@ -199,6 +199,10 @@ class ChangeFeed(VectorLog, Protocol):
         """Distinct texts without a vector, from the most recently changed notes first; then outdated ones."""
         ...
 
+    def pending_of(self, rows: Sequence[ChunkRow]) -> list[PendingText]:
+        """As `pending`: the texts of these chunks, in their order."""
+        ...
+
     def pending_since(self, revision: int) -> list[PendingText] | None:
         """Texts of chunks added after a revision; None if the log lacks the revision."""
         ...
@@ -346,10 +350,21 @@ class Rescan:
     retry: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class EmbedFirst:
+    """Embed these chunks before all others: somebody looks at them."""
+
+    rows: tuple[ChunkRow, ...]
+
+
+Request: TypeAlias = Rescan | EmbedFirst
+"""What a process can ask."""
+
+
 class Requests(Protocol):
     """What other processes ask of the holder of the lease to write."""
 
-    def ask(self, rescan: Rescan) -> None:
+    def ask(self, request: Request) -> None:
         """Leave a request for the present writer or the next one."""
         ...
 
@@ -361,7 +376,7 @@ class Requests(Protocol):
         """Whether a living process waits for the lease; cheap."""
         ...
 
-    def look(self) -> tuple[bool, list[Rescan]]:
+    def look(self) -> tuple[bool, list[Request]]:
         """Whether a living process waits for the lease, and the requests, which are removed."""
         ...
 

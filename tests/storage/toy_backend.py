@@ -71,7 +71,7 @@ from kebab_tui.storage.ports import (
     KnownFile,
     PendingCount,
     PendingText,
-    Rescan,
+    Request,
     VectorCount,
     Waiting,
     WriterSession,
@@ -135,7 +135,7 @@ class _Store:
     runs: list[IndexRun] = field(default_factory=list)
     writing: _Lease = field(default_factory=lambda: _Lease())
     embedding: _Lease = field(default_factory=lambda: _Lease())
-    requests: list[Rescan] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
     wanted: int = 0
 
     def of(self, doc: DocId) -> list[_Stored]:
@@ -694,6 +694,9 @@ class _Feed:
         }
         return list(texts.values())[:limit]
 
+    def pending_of(self, rows: Sequence[ChunkRow]) -> list[PendingText]:
+        return []
+
     def pending_since(self, revision: int) -> list[PendingText] | None:
         return None  # read everything again
 
@@ -981,8 +984,8 @@ class _Requests:
     def __init__(self, store: _Store) -> None:
         self._store = store
 
-    def ask(self, rescan: Rescan) -> None:
-        self._store.requests.append(rescan)
+    def ask(self, request: Request) -> None:
+        self._store.requests.append(request)
 
     @contextlib.contextmanager
     def wanting(self) -> Iterator[None]:
@@ -995,7 +998,7 @@ class _Requests:
     def wanted(self) -> bool:
         return self._store.wanted > 0
 
-    def look(self) -> tuple[bool, list[Rescan]]:
+    def look(self) -> tuple[bool, list[Request]]:
         taken, self._store.requests = self._store.requests, []
         return self.wanted(), taken
 

@@ -181,6 +181,19 @@ class VectorSource:
         )
         return [PendingText(*row) for row in self._connection.execute(statement, (self._model, limit))]
 
+    def pending_of(self, rows: Sequence[ChunkRow]) -> list[PendingText]:
+        """As `pending`: the texts of these chunks, in their order."""
+        from kebab_tui.storage.ports import PendingText
+
+        statement = (
+            "SELECT c.embed_hash, c.title, c.heading_path, c.text, coalesce(e.vector, x'') "
+            "FROM json_each(?2) n CROSS JOIN chunks c ON c.id = n.value "
+            "LEFT JOIN embeddings e ON e.text_hash = c.embed_hash AND e.model = ?1 "
+            f"WHERE coalesce(e.parts_version, 0) < {PARTS_VERSION} GROUP BY c.embed_hash ORDER BY min(n.key)"
+        )
+        values = (self._model, json.dumps(list(rows)))
+        return [PendingText(*row) for row in self._connection.execute(statement, values)]
+
     def pending_since(self, revision: int) -> list[PendingText] | None:
         """Texts of chunks added after a revision; None if the log does not reach back so far."""
         from kebab_tui.storage.ports import PendingText
