@@ -2,7 +2,7 @@
 
 A segment is filled once and never changes, so any number of threads search it without a lock. Its
 slots are sorted by row. A long passage has several slots, one for each part that the model reads.
-Each code then is `0.7 * part + 0.3 * whole`, where `whole` is the sum of the parts, brought to
+Each code then is `0.65 * part + 0.35 * whole`, where `whole` is the sum of the parts, brought to
 length 1. So the cosine of the row is the greatest product of the query and a slot: FAISS ranks by it.
 
 A segment of up to 2,048 vectors is scanned with NumPy and never loads FAISS, which shortens a cold

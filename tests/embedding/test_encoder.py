@@ -125,6 +125,48 @@ def test_prefixes_are_put_before_queries_and_passages(tmp_path: Path) -> None:
     assert (passage == plain.query("backup conflict")).all()
 
 
+def test_a_long_text_has_a_vector_for_each_part_the_first_of_its_beginning(
+    encoder: Encoder,
+) -> None:
+    text = "Port conflicts\n" + "A process uses the port. " * 40 + "The oven is at 180 degrees. " * 40
+    (vectors,) = encoder.passages([text])
+    assert len(vectors) == len(encoder.parts(text)) == 3
+    assert np.array_equal(vectors[0], encoder.query(text))
+    baking = encoder.query("how hot is the oven")
+    assert int((vectors @ baking).argmax()) > 0
+    assert (vectors @ baking).max() > float(vectors[0] @ baking) + 0.2
+
+
+def test_a_known_beginning_is_not_read_again_unless_it_is_damaged(
+    encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short, long = "port conflict", "Heading\n" + "word " * 400
+    ((first,), both) = encoder.passages([short, long])
+    runs: list[int] = []
+    really = Graph.vector
+
+    def vector(graph: Graph, ids: Sequence[int], run: CancellableRun | None = None) -> NDArray[np.float32]:
+        runs.append(len(ids))
+        return really(graph, ids, run)
+
+    monkeypatch.setattr(Graph, "vector", vector)
+    stored = {short: first.astype("f2").tobytes(), long: both.astype("f2").tobytes()}
+    again = list(encoder.passages([short, long], beginnings=stored))
+    assert len(runs) == 1
+    for before, after in zip((first[np.newaxis], both), again, strict=True):
+        assert after.astype("f2").tobytes() == before.astype("f2").tobytes()
+    for damaged in (b"\0" * 768, b"x", stored[short][:-2], b"\xff" * 768):
+        list(encoder.passages([short], beginnings={short: damaged}))
+    assert len(runs) == 5
+
+
+def test_the_threads_follow_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    for processors, threads in ((1, 1), (2, 2), (3, 2), (4, 2), (8, 4), (16, 8)):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, n=processors: set(range(n)), raising=False)
+        monkeypatch.setattr(sys, "platform", "linux")
+        assert encoder_module.suitable_threads() == threads
+
+
 def test_texts_are_taken_only_as_they_are_needed(tiny: ModelCard) -> None:
     taken = 0
 

@@ -378,7 +378,7 @@ def test_the_nearest_part_of_a_long_passage_is_told_with_its_lines(tmp_path: Pat
         assert part.value == pytest.approx(0.8, abs=2e-3)
         first = one.hit.citation.span.first
         assert meaning.note == f"nearest part: line {first + 2} (0.80), whole passage {whole.value:.2f}"
-        assert meaning.value == pytest.approx(0.7 * part.value + 0.3 * whole.value, rel=1e-12)
+        assert meaning.value == pytest.approx(0.65 * part.value + 0.35 * whole.value, rel=1e-12)
         assert meaning.value == pytest.approx(one.hit.retrieval.vector_score, rel=1e-9)
         short = next(one for one in explained.hits if one.hit.path == "short.md")
         assert short.tree.at("meaning", "cosine").children == ()
