@@ -258,7 +258,8 @@ BEST_PART = 0.65
 """The share of the nearest part in the cosine of a chunk that the model reads in several parts.
 
 nDCG@10 of the questions for tuning, with 0.7, 0.65, 0.6: Cranfield .5787, .5790, .5790; k8s-ko-en .7256,
-.7261, .7255; own page .8377, .8375, .8379. Parts of equal length, and 0.02 less for all but the first, were worse.
+.7261, .7255; own page .8377, .8375, .8379. Parts of equal length, and 0.02 less for all but the first,
+were worse.
 """
 
 

@@ -384,6 +384,7 @@ class EngineThread:
             next(warming)
         except Exception:  # noqa: BLE001 - the end, or an error that a query will report
             self._warming = None
+            memory.give_back()
             self._post_result(EngineWarm())
 
     def _step(self, workspace: Workspace) -> None:

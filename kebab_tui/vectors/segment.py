@@ -226,19 +226,26 @@ class FaissSegment:
     def candidates(self, query: Vector, count: int, allowed: SlotMask | None) -> Slots:
         """Slots that include the best of the `count` best allowed rows, and all that tie with the last."""
         total = len(self) if allowed is None else allowed.count
-        rows = total if self._flat is None else self.row_count
-        # The parts of a passage are often near together.
-        fetch = total if self._flat is None else count * len(self) // max(rows, 1) + _SLACK
+        fetch = total if self._flat is None else count + _SLACK
+        has_parts = self._flat is not None and self.row_count < len(self)
+        if has_parts:
+            # A second scan would cost more than to fetch too many. The parts of a passage are near together.
+            usual = count * len(self) // self.row_count + _SLACK
+            fetch = max(usual, min(2 * usual, _COARSE_MOST)) if self.is_coarse else 2 * usual
         while fetch < total:
             scores, slots = self._search(query, fetch, allowed)
             if len(slots) > count:
-                last = count - 1
-                if rows < len(self):
-                    places = np.sort(np.unique(self.rows[slots], return_index=True)[1])
-                    last = int(places[last]) if len(places) > last else len(slots) - 1
-                if scores[-1] < scores[last] - _ROUNDING:
+                if has_parts:
+                    rows, firsts, places = np.unique(self.rows[slots], return_index=True, return_inverse=True)
+                    if len(rows) >= count:
+                        worst = scores[np.partition(firsts, count - 1)[count - 1]] - _ROUNDING
+                        if scores[-1] < worst:
+                            is_best = scores >= scores[firsts][places] - _ROUNDING
+                            found: Slots = slots[is_best & (scores >= worst)]
+                            return found
+                elif scores[-1] < scores[count - 1] - _ROUNDING:
                     return slots
-            fetch *= 2 if rows < len(self) else 4
+            fetch *= 2 if has_parts else 4
         return np.arange(total) if allowed is None else np.flatnonzero(allowed.mask)
 
     def make_coarse(self, stopped: Callable[[], bool]) -> bool:

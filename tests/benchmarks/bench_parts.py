@@ -107,7 +107,8 @@ def _texts(notes: Sequence[SaveNote]) -> Iterator[str]:
 
 def searching(notes: Sequence[SaveNote], folder: str) -> list[Figure]:
     dice = random.Random(2)
-    queries = [text for words in (2, 3, 4) for text in queries_from(notes, words, dice)]
+    texts = [text for words in (2, 3, 4) for text in queries_from(notes, words, dice)]
+    queries = [text for text in texts if ":" not in text]  # else a filter, often without a value
     wall: dict[str, list[float]] = {}
     spent: dict[str, list[float]] = {}
     with ExitStack() as stack:
