@@ -54,12 +54,14 @@ class IndexStatus:
 class Pending:
     """Chunks without a vector, and their distinct texts.
 
-    `seconds`: estimate from an earlier run of this model; None if there was none.
+    `seconds`: estimate from an earlier run of this model; None if there was none. `outdated`: texts
+    with a vector of an earlier version; the model reads only the rest of long ones.
     """
 
     passages: int
     texts: int
     seconds: float | None
+    outdated: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ class VectorState:
     dims: int = 0
     total: int = 0
     pending: int = 0
+    outdated: int = 0
+    """Texts with a vector of an earlier version, whose rest may not be read."""
     indexed: int = 0
     """Chunks that semantic search can find: all that are not pending, unless a vector is damaged."""
     file: FileState = "none"
@@ -115,15 +119,16 @@ def rated(source: Source) -> float:
 def pending(semantics: VectorSearch, reader: Reader) -> Pending:
     card = semantics.card()
     with reader.vectors(card.fingerprint) as source:
-        passages, texts = source.pending_count()
+        passages, texts, outdated = source.pending_count()
     with reader.catalogue() as catalogue:
         for run in catalogue.runs(_MOST_RUNS):
             report = run.report
             if run.kind != RUN_KIND or report["model"] != card.fingerprint:
                 continue
             if report["embedded"] >= _MIN_TEXTS and report["seconds"]:
-                return Pending(passages, texts, texts * float(report["seconds"] / report["embedded"]))
-    return Pending(passages, texts, None)
+                seconds = texts * float(report["seconds"] / report["embedded"])
+                return Pending(passages, texts, seconds, outdated)
+    return Pending(passages, texts, None, outdated)
 
 
 def vector_state(semantics: VectorSearch, index: Index) -> VectorState:
@@ -137,7 +142,7 @@ def vector_state(semantics: VectorSearch, index: Index) -> VectorState:
     follower = semantics.new_follower(card)
     with index.reader.catalogue():  # one snapshot for both: another process may write
         opened = follower.open()
-        missing, total = semantics.counts(card)
+        counts, total = semantics.counts(card)
     size = 0
     with contextlib.suppress(OSError):
         size = os.path.getsize(os.path.join(index.folder, FILE_NAME))
@@ -155,7 +160,8 @@ def vector_state(semantics: VectorSearch, index: Index) -> VectorState:
         version=card.vector_version,
         dims=card.dims,
         total=total,
-        pending=missing,
+        pending=counts.chunks,
+        outdated=counts.outdated,
         indexed=follower.index.count,
         file=file,
         file_detail=detail,
@@ -176,6 +182,11 @@ def check_vectors(semantics: VectorSearch, index: Index) -> Iterator[Finding]:
         share = 100 * state.made // state.total
         detail = (
             f"{state.pending} of {state.total} passages have none yet ({share} % have): found by words only"
+        )
+        yield Finding("vectors", "warning", detail, _EMBED)
+    elif state.outdated:
+        detail = (
+            f"{state.outdated} texts have a vector of an earlier version, which reads only their beginning"
         )
         yield Finding("vectors", "warning", detail, _EMBED)
     else:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kebab_tui.embedding.encoder import Encoder
     from kebab_tui.embedding.model_folders import ListedModel
     from kebab_tui.search.ports import VectorIndex
-    from kebab_tui.storage.ports import FollowedVectors, Index, Writer
+    from kebab_tui.storage.ports import FollowedVectors, Index, PendingCount, Writer
 
 FILE_NAME = "model.txt"
 RUN_KIND = "embed"
@@ -220,10 +220,10 @@ class VectorSearch:
             self._follower, self._followed = follower, card.fingerprint
             return follower
 
-    def counts(self, card: ModelCard) -> tuple[int, int]:
-        """The number of chunks without a vector, and of all chunks."""
+    def counts(self, card: ModelCard) -> tuple[PendingCount, int]:
+        """What has no vector yet, and the number of all chunks."""
         with self._reader.catalogue() as catalogue, self._reader.vectors(card.fingerprint) as source:
-            return source.pending_count().chunks, catalogue.figures().chunks
+            return source.pending_count(), catalogue.figures().chunks
 
     def damaged(self) -> int:
         """The number of chunks whose vector in the database is damaged."""
@@ -232,7 +232,7 @@ class VectorSearch:
         with self._reader.catalogue():
             follower.open()
             missing, total = self.counts(card)
-        return total - missing - follower.index.count
+        return total - missing.chunks - follower.index.count
 
     def _has_vectors(self, card: ModelCard) -> bool:
         with self._reader.vectors(card.fingerprint) as source:

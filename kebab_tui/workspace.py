@@ -638,6 +638,12 @@ class Workspace:
         asked = tuple(os.path.abspath(path) for path in paths)
         self._parts.index.requests().ask(Rescan(asked, retry))
 
+    def embed_first(self, hits: Sequence[SearchHit]) -> None:
+        """Ask the indexing process to embed the passages of these hits before others."""
+        from kebab_tui.storage.ports import EmbedFirst
+
+        self._parts.index.requests().ask(EmbedFirst(tuple(hit.row for hit in hits)))
+
     def _ingest(
         self, folders: Sequence[str], callbacks: Callbacks, healed: str = "", *, read_error: bool = False
     ) -> IngestReport:

@@ -20,6 +20,7 @@ FORMULAS: dict[str, Callable[[Numbers], float]] = {
     "product": math.prod,
     "quotient": lambda of: of[0] / of[1] if of[1] else 0.0,
     "at least 0": lambda of: of[0] if of[0] > 0 else 0.0,
+    "parts": lambda of: 0.65 * of[0] + 0.35 * of[1],
     "weighted sum": lambda of: math.fsum(of[at] * of[at + 1] for at in range(0, len(of), 2)),
     "reciprocal rank": lambda of: of[2] / (of[0] + of[1]),
     "saturation": lambda of: of[0] / (1 + of[0]),

@@ -6,10 +6,11 @@ Every passage is given its cosine with the one query vector there is.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,11 @@ class ChosenEncoder:
     def understands(self, text: str) -> bool:
         return self.knows and any(map(str.isalnum, text))
 
+    def parts(self, text: str) -> list[tuple[int, int]]:
+        """Each line, the heading with the first."""
+        ends = [at + 1 for at, letter in enumerate(text) if letter == "\n"][1:]
+        return list(pairwise([0, *ends, len(text)]))
+
     def nearest_sentence(self, text: str, query_vector: Vector) -> NearestSentence | None:
         return None
 
@@ -104,6 +110,14 @@ class Chosen:
         self.writer.apply([note])
         self.read(note, passages)
         return note.document
+
+    def add_parts(self, path: str, text: str, cosines: Sequence[float]) -> None:
+        """A note with one long passage whose parts have these cosines."""
+        note = a_note(path, text)
+        self.writer.apply([note])
+        blob = np.stack([at_cosine(cosine) for cosine in cosines]).astype("f2").tobytes()
+        self.writer.save_vectors(MODEL, [(embedded_hash(note.document.title, "Heading", text), blob)])
+        self.follower.catch_up()
 
     def read(self, note: SaveNote, passages: Mapping[str, float | None]) -> None:
         vectors = [

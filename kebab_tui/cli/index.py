@@ -191,6 +191,8 @@ def _vectors_line(status: IndexStatus) -> str:
         return f"vectors: none, {field(vectors.problem)}"
     share = 100 * vectors.made // vectors.total if vectors.total else 100
     rest = f", {vectors.pending:,} to go: run `kebab index --embed`" if vectors.pending else ""
+    if vectors.outdated:
+        rest += f"; {plural(vectors.outdated, 'text')} of an earlier version: run `kebab index --embed`"
     return f"vectors: {vectors.made:,} of {plural(vectors.total, 'passage')} ({share} %){rest}"
 
 

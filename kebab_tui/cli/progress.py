@@ -87,6 +87,11 @@ def report_pending(workspace: Workspace, *, quiet: bool) -> Pending | None:
             f"still without a vector: {plural(found.passages, 'passage')}, found by words only; "
             f"`kebab index --embed` makes the rest{estimate}"
         )
+    elif found.outdated and not quiet:
+        notify(
+            f"{plural(found.outdated, 'text')} of an earlier version: `kebab index --embed` reads "
+            "the rest of the long ones"
+        )
     return found
 
 

@@ -268,6 +268,10 @@ RECIPE_VERSION = 2
 """Raise it when `embedded_text` changes: all vectors are then made again."""
 
 
+PARTS_VERSION = 1
+"""Raise it when long texts are read in other parts: the model then reads these texts again."""
+
+
 def embedded_text(titles: str, heading_path: str, text: str) -> str:
     """What the model reads of a chunk: the first line of its titles, the headings above it, its text."""
     title = titles.partition("\n")[0]

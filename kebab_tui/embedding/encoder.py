@@ -13,11 +13,12 @@ import re
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from kebab_tui.domain.errors import ModelError
@@ -37,6 +38,7 @@ _CACHED_PASSAGES = 64
 _MOST_SENTENCES = 64
 _LOOKAHEAD = 16
 """Texts submitted ahead of the results, so that threads stay busy while the caller writes."""
+_NORM_TOLERANCE = 1e-2
 _POLL_S = 0.05
 _NICENESS = 10
 """Measured on one core: 300 queries take 0.36 s alone, 0.81 s beside a thread that embeds passages,
@@ -56,7 +58,9 @@ _WRAPPED = 40
 """A line of this length without an end mark continues on the next line."""
 
 
-class Sentence(NamedTuple):
+class Span(NamedTuple):
+    """Characters `start..end` (exclusive) of a text."""
+
     start: int
     end: int
 
@@ -66,16 +70,24 @@ class LoadedModel:
     tokens: Tokens
     graph: Graph
 
-    def vector(self, text: str, run: CancellableRun | None = None) -> Vector:
-        return self.graph.vector(self.tokens.ids(text), run)
+    def vector(self, text: str) -> Vector:
+        return self.graph.vector(self.tokens.ids(text))
+
+    def vectors(self, text: str, run: CancellableRun, beginning: Vector | None = None) -> Vector:
+        """The vectors of all parts of a text; `beginning`: that of the first part, if it is known."""
+        import numpy as np
+
+        first, *rest = self.tokens.parts(text)
+        known = self.graph.vector(first.ids, run) if beginning is None else beginning
+        return np.stack([known, *(self.graph.vector(part.ids, run) for part in rest)])
 
 
 class Encoder:
-    """`threads` is the number of passages encoded in parallel."""
+    """`threads` is the number of passages encoded in parallel; 0: as many as suit this machine."""
 
     def __init__(self, card: ModelCard, threads: int = 1) -> None:
         self.card = card
-        self._threads = max(1, threads)
+        self._threads = threads or suitable_threads()
         self._opening = threading.Lock()
         self._model: LoadedModel | ModelError | None = None
         self._query = lru_cache(_CACHED_QUERIES)(
@@ -104,13 +116,23 @@ class Encoder:
         return self.open().tokens.understands(text)
 
     def passages(
-        self, texts: Iterable[str], cancelled: Callable[[], bool] = lambda: False
+        self,
+        texts: Iterable[str],
+        cancelled: Callable[[], bool] = lambda: False,
+        beginnings: Mapping[str, bytes] = MappingProxyType({}),
     ) -> Generator[Vector, None, None]:
-        """Yield the vector of each text in order; stop within 200 ms when cancelled or closed."""
+        """Yield the vectors of each text in order; stop within 200 ms when cancelled or closed.
+
+        Those of a text are a matrix, row by row: of its beginning, then of each part of the rest.
+        `beginnings`: stored vectors of the beginning of texts, in fp16; further numbers are ignored.
+        """
         model, prefix = self.open(), self.card.passage_prefix
         run = model.graph.new_run()
         pool = ThreadPoolExecutor(self._threads, "embedding", initializer=lower_priority)
-        waiting = (pool.submit(model.vector, prefix + text, run) for text in texts)
+        waiting = (
+            pool.submit(model.vectors, prefix + text, run, self._stored(beginnings.get(text, b"")))
+            for text in texts
+        )
         try:
             running = deque(islice(waiting, _LOOKAHEAD))
             while running and (vector := _await_result(running.popleft(), cancelled)) is not None:
@@ -120,6 +142,22 @@ class Encoder:
             run.stop()
             pool.shutdown(cancel_futures=True)
 
+    def _stored(self, blob: bytes) -> Vector | None:
+        """The first vector of a blob; None if it has none or is damaged."""
+        if not blob:
+            return None
+        import numpy as np
+
+        vector = np.frombuffer(blob[: len(blob) & ~1], np.float16)[: self.card.dims].astype(np.float32)
+        is_sound = len(vector) == self.card.dims and abs(float(np.linalg.norm(vector)) - 1) < _NORM_TOLERANCE
+        return vector if is_sound else None
+
+    def parts(self, text: str) -> list[Span]:
+        """The characters of each part of a passage that has a vector."""
+        before = len(self.card.passage_prefix)
+        parts = self.open().tokens.parts(self.card.passage_prefix + text)
+        return [Span(max(part.start - before, 0), part.end - before) for part in parts]
+
     def nearest_sentence(self, text: str, query_vector: Vector) -> NearestSentence | None:
         """Return the sentence of a passage with the highest cosine; None if it has no sentence."""
         cosines = [
@@ -128,7 +166,7 @@ class Encoder:
         ]
         return max(cosines, key=lambda sentence: (sentence.cosine, -sentence.start), default=None)
 
-    def _sentence_vectors(self, text: str) -> list[tuple[Sentence, Vector]]:
+    def _sentence_vectors(self, text: str) -> list[tuple[Span, Vector]]:
         model, prefix = self.open(), self.card.passage_prefix
         spans = group_sentences(sentences(text), _MOST_SENTENCES)
         return [(span, model.vector(prefix + text[span.start : span.end])) for span in spans]
@@ -173,7 +211,17 @@ def lower_priority() -> None:
                 os.setpriority(os.PRIO_PROCESS, thread, _NICENESS)
 
 
-def sentences(text: str) -> list[Sentence]:
+def suitable_threads() -> int:
+    """Half as many as there are processors, but two if there are two.
+
+    A run of the model uses one processor well, and its threads share nothing. At low priority they give
+    way to the screen; half of many processors stay cool.
+    """
+    processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return max(processors // 2, min(processors, 2))
+
+
+def sentences(text: str) -> list[Span]:
     """Split a Korean or English text into sentences, in order, without overlap.
 
     A sentence ends at `.`, `?`, `!` or `…` before white space, at `。！？`, at a blank line, before a
@@ -186,7 +234,7 @@ def sentences(text: str) -> list[Sentence]:
         start = edge.end() if edge else first
         end = start + len(text[start:last].rstrip())
         if _WORD.search(text, start, end):
-            found.append(Sentence(start, end))
+            found.append(Span(start, end))
     return found
 
 
@@ -208,8 +256,8 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def group_sentences(found: list[Sentence], most: int) -> list[Sentence]:
+def group_sentences(found: list[Span], most: int) -> list[Span]:
     """Join neighbours into at most `most` groups of equal size."""
     size = -(-len(found) // most) if found else 1
     groups = (found[i : i + size] for i in range(0, len(found), size))
-    return [Sentence(group[0].start, group[-1].end) for group in groups]
+    return [Span(group[0].start, group[-1].end) for group in groups]

@@ -8,13 +8,12 @@ from __future__ import annotations
 import contextlib
 import json
 import mmap
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
 from kebab_tui.embedding.card import ModelCard
 
-_CACHED_WORDS = 8_192
+_CACHED_WORDS = 65_536
 _DIGITS = 9
 _STARTS_A_WORD = ("", "\u2581", "\u0120")
 """The prefix of a piece that starts a word in a tokenizer.json: WordPiece, Unigram, BPE."""
@@ -55,15 +54,18 @@ class Pieces:
             raise ValueError("its lines are not sorted")
         return {piece.name.decode(): piece.number for piece in found}
 
-    def _of(self, word: str) -> Mapping[str, int]:
-        """Split a word into the longest pieces with their ids; stop at the first unknown one."""
-        found = {}
+    def _of(self, word: str) -> tuple[int, ...] | None:
+        """The ids of the longest pieces of a word, one behind the other; None if any is unknown."""
+        found = []
         rest, prefix = word.encode(), b""
-        while rest and (piece := self._longest_prefix(prefix + rest)) and len(piece.name) > len(prefix):
-            found[piece.name.decode()] = piece.number
+        while rest:
+            piece = self._longest_prefix(prefix + rest)
+            if piece is None or len(piece.name) <= len(prefix):
+                return None
+            found.append(piece.number)
             rest = rest[len(piece.name) - len(prefix) :]
             prefix = self._inside
-        return found
+        return tuple(found)
 
     def _longest_prefix(self, text: bytes) -> VocabularyPiece | None:
         """Return the longest piece that is a prefix of the text."""

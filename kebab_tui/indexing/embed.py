@@ -13,7 +13,7 @@ import gc
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
@@ -27,6 +27,7 @@ from kebab_tui.storage.ports import Holder, Index, PendingText, Reader, Waiting,
 from kebab_tui.vector_search import RUN_KIND, VectorSearch
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.ids import ChunkRow
     from kebab_tui.embedding.card import ModelCard
     from kebab_tui.search.ports import Vector
 
@@ -46,6 +47,8 @@ _LOCK_WAIT_S = 1.0
 """While another process writes: interval of the checks for cancellation."""
 _RETRY_S = 1.0
 """While another process embeds: interval of the checks whether it has finished."""
+_RATE_SECONDS = 30.0
+"""The rate is that of so many seconds: notes differ in length, and long passages take longer."""
 _WORTH_A_RUN = 20
 """Runs over fewer texts say nothing about the speed and are not recorded."""
 
@@ -135,8 +138,13 @@ def run_report(card: ModelCard, report: EmbeddingReport) -> str:
 
 
 class PassageEncoder(Protocol):
-    def passages(self, texts: Iterable[str], cancelled: Callable[[], bool]) -> Iterator[Vector]:
-        """The vector of each text, in order; ends early if cancelled."""
+    def passages(
+        self, texts: Iterable[str], cancelled: Callable[[], bool], beginnings: Mapping[str, bytes]
+    ) -> Iterator[Vector]:
+        """The vectors of each text, in order, row by row; ends early if cancelled.
+
+        `beginnings`: stored vectors of the beginning of texts.
+        """
         ...
 
 
@@ -147,20 +155,27 @@ class EmbeddingJob:
         self.model = model
         self._reader = reader
         self._texts: deque[PendingText] = deque()
+        self._first: tuple[ChunkRow, ...] = ()
+        """Chunks to embed before all others."""
         self._revision: int | None = None
         """Position in the change log; None: scan the whole index."""
         self._all_fetched = False
         self._may_have_unused = True
         self._commit_seconds = 0.0
+        self._embedded = 0
+        """Texts of this run that got new vectors."""
         self._done = 0
         self._total = 0
         self._seconds = 0.0
+        """Of all runs since there was nothing left."""
+        self._marks: deque[tuple[float, int]] = deque()
+        """At how many of these seconds how many texts were done."""
 
     def run(
         self, writer: Writer | _YieldingWriter, encoder: PassageEncoder, callbacks: Callbacks
     ) -> EmbeddingReport:
         """Embed until every chunk has a vector, or until cancelled."""
-        began, before = time.monotonic(), self._done
+        began, self._embedded = time.monotonic(), 0
         self._fetch()
         self._report_progress(callbacks, 0.0)
         while self._texts and not callbacks.cancelled():
@@ -177,19 +192,24 @@ class EmbeddingJob:
             self._commit_seconds = time.thread_time() - commit_began
             if self._revision == revision - 1:  # no other process has written since
                 self._revision = revision
-            for _ in vectors:
-                self._texts.popleft()
+            for _, vector in vectors:
+                self._embedded += self._texts.popleft().vector != vector
             self._done += len(vectors)
             self._fetch()
             self._report_progress(callbacks, time.monotonic() - began)
         seconds = time.monotonic() - began
         left = max(self._total - self._done, len(self._texts))
-        report = EmbeddingReport(self._done - before, left, seconds, cancelled=bool(self._texts))
+        report = EmbeddingReport(self._embedded, left, seconds, cancelled=bool(self._texts))
         self._seconds += seconds
         if not self._texts:
             self._done, self._total, self._seconds = 0, 0, 0.0
+            self._marks.clear()
             self._forget_unused(writer)
         return report
+
+    def prefer(self, rows: tuple[ChunkRow, ...]) -> None:
+        """Embed these chunks first, as soon as the texts in progress are done."""
+        self._first = rows
 
     def _fetch(self) -> None:
         """Synchronize the queue with the index: other processes may have added or removed texts."""
@@ -206,35 +226,53 @@ class EmbeddingJob:
                     added = [text for text in added if text.text_hash not in pending]
                     self._total += len(added) + len(pending) - len(queued)
                     self._texts = deque([*added, *(t for t in self._texts if t.text_hash in pending)])
+            if self._first:
+                known = {text.text_hash for text in self._texts}
+                first = [
+                    text
+                    for text in source.pending_of(self._first)
+                    if not self._all_fetched or text.text_hash in known
+                ]
+                moved = {text.text_hash for text in first}
+                self._texts = deque([*first, *(text for text in self._texts if text.text_hash not in moved)])
+                self._first = ()
             if not self._texts and not self._all_fetched:
                 self._texts.extend(source.pending(_ROUND))
                 self._all_fetched = len(self._texts) < _ROUND
-                self._total = self._done + (
-                    len(self._texts) if self._all_fetched else source.pending_count().texts
-                )
+                left = len(self._texts)
+                if not self._all_fetched:
+                    count = source.pending_count()
+                    left = count.texts + count.outdated
+                self._total = self._done + left
 
     def _encode(self, encoder: PassageEncoder, callbacks: Callbacks) -> list[tuple[bytes, bytes]]:
         """Embed texts until the next commit is due; they stay in the queue until then."""
         commit_at = time.monotonic() + max(_COMMIT_SECONDS, _COMMIT_SHARE * self._commit_seconds)
-        texts = list(islice(self._texts, _ROUND))
+        pending = list(islice(self._texts, _ROUND))
+        texts = [embedded_text(one.title, one.heading_path, one.text) for one in pending]
+        known = {text: one.vector for text, one in zip(texts, pending, strict=True) if one.vector}
 
         def until_commit() -> Iterator[str]:
             for number, text in enumerate(texts):
-                if number and time.monotonic() >= commit_at:
+                if number and (time.monotonic() >= commit_at or self._first):
                     return
-                yield embedded_text(text.title, text.heading_path, text.text)
+                yield text
 
         # Not strict: when the commit is due, there are fewer vectors than texts.
         return [
-            (text.text_hash, vector.astype("float16").tobytes())
-            for text, vector in zip(
-                texts, encoder.passages(until_commit(), callbacks.cancelled), strict=False
+            (one.text_hash, vectors.astype("float16").tobytes())
+            for one, vectors in zip(
+                pending, encoder.passages(until_commit(), callbacks.cancelled, known), strict=False
             )
         ]
 
     def _report_progress(self, callbacks: Callbacks, seconds: float) -> None:
         spent = self._seconds + seconds
-        rate = self._done / spent if spent else 0.0
+        self._marks.append((spent, self._done))
+        while self._marks[-1][0] - self._marks[1 % len(self._marks)][0] >= _RATE_SECONDS:
+            self._marks.popleft()
+        since, done = self._marks[0]
+        rate = (self._done - done) / (spent - since) if spent > since else 0.0
         total = max(self._total, self._done + len(self._texts))
         callbacks.embedding(EmbeddingProgress(self._done, total, rate))
 
@@ -341,6 +379,10 @@ class BackgroundEmbedding(Protocol):
         """Write the vector file; raises VectorError."""
         ...
 
+    def prefer(self, rows: tuple[ChunkRow, ...]) -> None:
+        """Embed these chunks before all others."""
+        ...
+
     def unload(self) -> None:
         """Free the memory of the model."""
         ...
@@ -377,6 +419,10 @@ class ModelEmbedding:
             return report
         finally:
             self._lease.release()
+
+    def prefer(self, rows: tuple[ChunkRow, ...]) -> None:
+        if self._job is not None:
+            self._job.prefer(rows)
 
     def save(self) -> None:
         problem = ""

@@ -113,8 +113,12 @@ class IndexWorker:
     def _must_stop(self) -> bool:
         """Whether to end, or to let another process write; cheap enough to call for every file."""
         if self._schedule.is_time("requests", POLL_S):
-            self._is_lock_wanted, rescans = self._requests.look()
-            self._rescans += rescans
+            self._is_lock_wanted, requests = self._requests.look()
+            for request in requests:
+                if isinstance(request, Rescan):
+                    self._rescans.append(request)
+                elif self._config.vectors is not None:
+                    self._config.vectors.prefer(request.rows)
         return self._is_lock_wanted or self._callbacks.stopping()
 
     def _step(self, session: Session) -> None:

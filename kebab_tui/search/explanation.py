@@ -15,10 +15,16 @@ from typing import NamedTuple
 from kebab_tui.domain.hit import SearchHit, SearchResponse
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.text import format_sum, share_digits
-from kebab_tui.search.answer import Answer, Search
+from kebab_tui.search.answer import Answer, EncodedQuery, Search
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm, normalised, term_weight
 from kebab_tui.search.match import Term
-from kebab_tui.search.ports import FieldCounts, FieldWeights, NearestSentence, Snapshot
+from kebab_tui.search.ports import (
+    BEST_PART,
+    FieldCounts,
+    FieldWeights,
+    NearestSentence,
+    Snapshot,
+)
 from kebab_tui.search.ranking import Fused, FusionSettings
 from kebab_tui.search.why_not import Filtered, count_filtered
 
@@ -31,6 +37,7 @@ class _Rule(NamedTuple):
     part: str = "{number}"
 
 
+_PARTS = f"{BEST_PART:g} × {{0}} + {1 - BEST_PART:g} × {{1}}"
 _RULES: Mapping[str, _Rule] = {
     "given": _Rule(lambda: 0.0),
     "first": _Rule(lambda first, *_: first),
@@ -38,6 +45,7 @@ _RULES: Mapping[str, _Rule] = {
     "product": _Rule(mul, "{0} × {1}", "{how}"),
     "quotient": _Rule(lambda part, whole: part / whole if whole else 0.0, "{0}/{1}", "{how}"),
     "at least 0": _Rule(lambda number: max(number, 0.0), "cosine {0}", "cosine {number}"),
+    "parts": _Rule(lambda best, whole: BEST_PART * best + (1 - BEST_PART) * whole, _PARTS, "{how}"),
     "weighted sum": _Rule(lambda *pairs: sum(map(mul, pairs[::2], pairs[1::2])), part="{how}"),
     "reciprocal rank": _Rule(lambda rrf_k, rank, weight: weight / (rrf_k + rank), "{2}/({0}+{1})"),
     "saturation": _Rule(lambda bm25: normalised(-bm25), "{0}/(1+{0})"),
@@ -178,6 +186,7 @@ def explain(
         rows = [one.row for one in matching if one.phrases == phrases]
         bm25 |= explain_lexical(snapshot, phrases, rows, weights)
     cosines = {one.evidence.row: one.evidence.cosine for one in answer.fused}
+    read = {} if answer.encoded is None else snapshot.embedded_texts([hit.row for hit in response.hits])
     hits = []
     for hit in response.hits:
         steps, sentence = [], None
@@ -188,7 +197,7 @@ def explain(
             steps.append(Explanation(hit.retrieval.lexical_score, "words", note=note))
         cosine = cosines.get(hit.row, hit.retrieval.vector_score)
         if answer.encoded is not None and cosine is not None:
-            steps.append(Explanation.of("meaning", "at least 0", cosine=cosine))
+            steps.append(_meaning(answer.encoded, hit, read.get(hit.row, ""), cosine))
             sentence = answer.encoded.semantics.encoder.nearest_sentence(hit.text, answer.encoded.vector)
             sentence = sentence or NearestSentence(0, 0, 0.0)
             if sentence.end:
@@ -206,6 +215,30 @@ def explain(
     )
     explained = ExplainedResponse(response, tuple(hits), candidates, None, count_filtered(search))
     return explained if answer.fusion is None else with_fusion(explained, candidates, answer.fusion)
+
+
+def _meaning(encoded: EncodedQuery, hit: SearchHit, read: str, cosine: float) -> Explanation:
+    """The cosine of a hit; of a long passage with its nearest part."""
+    found = encoded.semantics.index.parts(encoded.vector, hit.row)
+    if found is None or len(found.parts) == 1:
+        return Explanation.of("meaning", "at least 0", cosine=cosine)
+    best = max(found.parts)
+    numbers = Explanation(best, "nearest part"), Explanation(found.whole, "whole passage")
+    both = Explanation.of("cosine", "parts", *numbers)
+    note = f"nearest part: {best:.2f}, whole passage {found.whole:.2f}"
+    spans = encoded.semantics.encoder.parts(read)
+    if len(spans) == len(found.parts):  # else the index has just changed
+        start, end = spans[found.parts.index(best)]
+        before = len(read) - len(hit.text)
+        first, last = (
+            min(
+                hit.citation.span.first + read.count("\n", before, max(place, before)), hit.citation.span.last
+            )
+            for place in (start, end - 1)
+        )
+        lines = f"line {first}" if first == last else f"lines {first}-{last}"
+        note = f"nearest part: {lines} ({best:.2f}), whole passage {found.whole:.2f}"
+    return Explanation.of("meaning", "at least 0", both, note=note)
 
 
 def explain_lexical(

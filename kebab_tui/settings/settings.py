@@ -103,8 +103,9 @@ class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     Never write a password here. The variable is KEBAB_INDEX."""
     lock_timeout_s: Annotated[float, Meta(ge=0, le=3600)] = 30.0
     """The maximum wait for another process that writes the index, in seconds."""
-    embed_threads: Annotated[int, Meta(ge=1, le=64)] = 1
-    """The number of threads, at low priority, that compute vectors."""
+    embed_threads: Annotated[int, Meta(ge=0, le=64)] = 0
+    """The number of threads, at low priority, that compute vectors. 0: half as many as there are processors,
+    but two if there are two."""
     watch: bool = True
     """The open screen watches the folders and updates the index; false: only `kebab watch` does."""
 

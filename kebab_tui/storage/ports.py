@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Source,
         SourceState,
     )
-    from kebab_tui.domain.ids import DocId, SourceId
+    from kebab_tui.domain.ids import ChunkRow, DocId, SourceId
     from kebab_tui.domain.query import SearchFilters
     from kebab_tui.search.ports import VectorIndex
 
@@ -173,13 +173,19 @@ class PendingText:
     title: str
     heading_path: str
     text: str
+    vector: bytes = b""
+    """A vector that an earlier version made: of the beginning of the text, and of other parts or none."""
 
 
 class PendingCount(NamedTuple):
-    """Chunks without a vector, and their distinct texts."""
+    """Chunks without a vector, and their distinct texts.
+
+    `outdated`: distinct texts with a vector of an earlier version, which may be of their beginning alone.
+    """
 
     chunks: int
     texts: int
+    outdated: int = 0
 
 
 class VectorCount(NamedTuple):
@@ -193,7 +199,11 @@ class ChangeFeed(VectorLog, Protocol):
     """The vectors of one model at one moment, how they changed, and the texts that have none yet."""
 
     def pending(self, limit: int) -> list[PendingText]:
-        """Distinct texts without a vector, from the most recently changed notes first."""
+        """Distinct texts without a vector, from the most recently changed notes first; then outdated ones."""
+        ...
+
+    def pending_of(self, rows: Sequence[ChunkRow]) -> list[PendingText]:
+        """As `pending`: the texts of these chunks, in their order."""
         ...
 
     def pending_since(self, revision: int) -> list[PendingText] | None:
@@ -201,7 +211,7 @@ class ChangeFeed(VectorLog, Protocol):
         ...
 
     def still_pending(self, hashes: Sequence[bytes]) -> set[bytes]:
-        """The texts that a chunk still uses and that still have no vector."""
+        """The texts that a chunk still uses and that still have no vector, or an outdated one."""
         ...
 
     def pending_count(self) -> PendingCount: ...
@@ -270,7 +280,10 @@ class Writer(Protocol):
         ...
 
     def save_vectors(self, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> int:
-        """Store (text hash, fp16 vector) pairs of a model; returns the new revision."""
+        """Store (text hash, fp16 vectors) pairs of a model; returns the new revision.
+
+        A vector for each part of a text, one behind the other. They replace earlier ones.
+        """
         ...
 
     def delete_vectors(self, model: str | None = None) -> int:
@@ -340,10 +353,21 @@ class Rescan:
     retry: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class EmbedFirst:
+    """Embed these chunks before all others: somebody looks at them."""
+
+    rows: tuple[ChunkRow, ...]
+
+
+Request: TypeAlias = Rescan | EmbedFirst
+"""What a process can ask."""
+
+
 class Requests(Protocol):
     """What other processes ask of the holder of the lease to write."""
 
-    def ask(self, rescan: Rescan) -> None:
+    def ask(self, request: Request) -> None:
         """Leave a request for the present writer or the next one."""
         ...
 
@@ -355,7 +379,7 @@ class Requests(Protocol):
         """Whether a living process waits for the lease; cheap."""
         ...
 
-    def look(self) -> tuple[bool, list[Rescan]]:
+    def look(self) -> tuple[bool, list[Request]]:
         """Whether a living process waits for the lease, and the requests, which are removed."""
         ...
 

@@ -2,8 +2,8 @@
 
 `<pid>-<n>.want`: a process waits for the writer's lock; a holder that only watches gives way.
 Its owner keeps it locked, so that the file of a killed process is recognised and removed.
-`<pid>-<n>.json`: a request to scan notes again; any writer takes it. Requests get no reply: the
-effect is visible in the database.
+`<pid>-<n>.json`: a request to scan notes again, or to embed some chunks first; any writer takes it.
+Requests get no reply: the effect is visible in the database.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from kebab_tui import own_files
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.own_files import ChangeCheck
 from kebab_tui.storage.sqlite.connection import write_error
 
 if TYPE_CHECKING:
-    from kebab_tui.storage.ports import Rescan
+    from kebab_tui.storage.ports import Request
 
 _FOLDER = "requests"
-_WANT, _RESCAN = ".want", ".json"
+_WANT, _ASKED = ".want", ".json"
 _MOST_BYTES = 64 << 20
 _UNFINISHED_S = 60
 _LIST_ANYWAY_S = 2.0
@@ -44,13 +46,16 @@ class RequestFolder:
         self._unfinished: dict[str, float] = {}
         """Partly written files and when each was first seen; their own times may be of another clock."""
 
-    def ask(self, rescan: Rescan) -> None:
+    def ask(self, request: Request) -> None:
         """Leave a request for the present writer or the next one."""
-        facts = json.dumps({"verb": "rescan", "paths": rescan.paths, "retry": rescan.retry})
-        path = self._new_name(_RESCAN)
+        from kebab_tui.storage.ports import Rescan
+
+        verb = "rescan" if isinstance(request, Rescan) else "embed_first"
+        facts = {"verb": verb} | asdict(request)
+        path = self._new_name(_ASKED)
         try:
             own_files.make_folder(self._path)
-            own_files.replace(path, facts.encode("ascii"), synced=False)
+            own_files.replace(path, json.dumps(facts).encode("ascii"), synced=False)
         except OSError as error:
             raise write_error(error, self._path) from error
 
@@ -91,17 +96,17 @@ class RequestFolder:
                 self._names = []
         return bool(self._names) and any(_is_alive(path) for path in self._all(_WANT))
 
-    def look(self) -> tuple[bool, list[Rescan]]:
-        """Whether a living process waits for the lock, and the rescan requests, which are removed.
+    def look(self) -> tuple[bool, list[Request]]:
+        """Whether a living process waits for the lock, and the other requests, which are removed.
 
         Drops unreadable requests. Costs one `stat` if the folder is unchanged.
         """
         wanted = self.wanted()
-        taken: list[Rescan] = []
+        taken: list[Request] = []
         if not self._names:
             self._unfinished = {}
             return wanted, taken
-        for path in self._all(_RESCAN):
+        for path in self._all(_ASKED):
             with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
                 taken.append(_read(path))
             _remove(path)
@@ -111,7 +116,7 @@ class RequestFolder:
     def _remove_unfinished(self) -> None:
         """Remove files whose writer was killed halfway."""
         now = self._clock()
-        found = (*self._all(_WANT, hidden=True), *self._all(f"{_RESCAN}.new"))
+        found = (*self._all(_WANT, hidden=True), *self._all(f"{_ASKED}.new"))
         self._unfinished = {path: self._unfinished.get(path, now) for path in found}
         for path, seen in self._unfinished.items():
             if now - seen > _UNFINISHED_S:
@@ -143,10 +148,14 @@ def _is_alive(path: str) -> bool:
         os.close(descriptor)
 
 
-def _read(path: str) -> Rescan:
-    from kebab_tui.storage.ports import Rescan  # a search never needs it
+def _read(path: str) -> Request:
+    from kebab_tui.storage.ports import EmbedFirst, Rescan  # a search never needs it
 
     facts = own_files.read_json(path, _MOST_BYTES)
+    if facts["verb"] == "embed_first":
+        if not all(type(row) is int and 0 < row < 1 << 63 for row in facts["rows"]):
+            raise ValueError(path)
+        return EmbedFirst(tuple(map(ChunkRow, facts["rows"])))
     # `fsencode` raises ValueError for text that no file name contains.
     is_valid = all(isinstance(name, str) and b"\0" not in os.fsencode(name) for name in facts["paths"])
     if facts["verb"] != "rescan" or not is_valid:

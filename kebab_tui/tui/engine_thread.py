@@ -31,7 +31,7 @@ from kebab_tui.domain.errors import (
     failure_of,
 )
 from kebab_tui.domain.hit import SearchHit, SearchResponse
-from kebab_tui.domain.ids import DocId
+from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.tui.messages import (
     CompletionsReady,
@@ -119,6 +119,8 @@ class EngineThread:
         self._closing = False
         self._revision = 0
         self._live: LiveState | None = None
+        self._asked: set[ChunkRow] = set()
+        """The hits on the screen, whose vectors the indexing process was asked for."""
         self._may_have_changed: Callable[[], bool] = lambda: True
         self._poll_anyway_at = 0.0
         self._is_read = False
@@ -375,9 +377,22 @@ class EngineThread:
                 return
         if job.explain:
             explained = workspace.explain(query)
-            self._post_result(SearchDone(job.generation, explained.response, final=True, explained=explained))
+            response = explained.response
+            self._post_result(SearchDone(job.generation, response, final=True, explained=explained))
         else:
-            self._post_result(SearchDone(job.generation, _search(workspace, query), final=True))
+            response = _search(workspace, query)
+            self._post_result(SearchDone(job.generation, response, final=True))
+        self._embed_first(workspace, response.hits)
+
+    def _embed_first(self, workspace: Workspace, hits: Sequence[SearchHit]) -> None:
+        """Have the passages on the screen embedded before others."""
+        if self._live is None or self._live.phase.kind != "embedding":
+            return
+        new = [hit for hit in hits if hit.retrieval.vector_rank is None and hit.row not in self._asked]
+        if new:
+            self._asked = {hit.row for hit in hits}
+            with contextlib.suppress(KebabError):  # a full disk: they are embedded in their turn
+                workspace.embed_first(new)
 
     def _post_result(self, message: Message) -> None:
         """Post; `EngineReady` goes with the first result, to paint both at once."""
@@ -392,6 +407,7 @@ class EngineThread:
             next(warming)
         except Exception:  # noqa: BLE001 - the end, or an error that a query will report
             self._warming = None
+            memory.give_back()
             self._post_result(EngineWarm())
 
     def _step(self, workspace: Workspace) -> None:

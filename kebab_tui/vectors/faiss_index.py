@@ -6,7 +6,7 @@ only lock, `_changing`, guards that swap.
 
 A snapshot is frozen: a large base, a mask of its deleted rows, and a small delta. A change makes a
 new snapshot with the same base. A replaced row is deleted in the base and added to the delta, so
-at most one of its vectors is alive. Stored blobs that are not valid vectors are skipped.
+its vectors are all alive in one of the two. Stored blobs that are not valid vectors are skipped.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ import numpy.typing as npt
 
 from kebab_tui.domain.errors import VectorError
 from kebab_tui.domain.ids import ChunkRow
-from kebab_tui.search.ports import Among, Near, Vector
+from kebab_tui.search.ports import Among, Near, PartCosines, Vector
 from kebab_tui.vectors.segment import (
     Codes,
     FaissSegment,
     Rows,
     SlotMask,
     Slots,
-    are_valid,
+    are_codes,
     decoded,
     exact_cosines,
+    part_cosines,
     rows_of,
     validated_query,
 )
@@ -100,20 +101,30 @@ class FaissIndex:
         snapshot = self._snapshot
         valid = validated_query(query, snapshot.base.dims)
         known, codes = snapshot.find(rows_of(rows))
-        return dict(zip(map(ChunkRow, known.tolist()), exact_cosines(codes, valid).tolist(), strict=True))
+        found: dict[ChunkRow, float] = {}
+        for row, cosine in zip(known.tolist(), exact_cosines(codes, valid).tolist(), strict=True):
+            found[row] = max(cosine, found.get(row, -1.0))
+        return found
+
+    def parts(self, query: Vector, row: ChunkRow) -> PartCosines | None:
+        snapshot = self._snapshot
+        _, codes = snapshot.find(rows_of([row]))
+        return part_cosines(codes, validated_query(query, snapshot.base.dims)) if len(codes) else None
 
     def change(
-        self, rows: Sequence[int] | Rows, vectors: npt.NDArray[np.floating], removed: Sequence[int] | Rows
+        self, rows: Sequence[int] | Rows, codes: npt.NDArray[np.floating], removed: Sequence[int] | Rows
     ) -> None:
-        """Delete `removed`, then add or replace the vectors of `rows`; all or nothing."""
+        """Delete `removed`, then add or replace the codes of `rows`; all or nothing.
+
+        A row that is repeated has several parts.
+        """
         added, dims = rows_of(rows), self._snapshot.base.dims
-        if vectors.dtype not in (np.float16, np.float32) or vectors.shape != (len(added), dims):
-            given = f"{vectors.dtype}{vectors.shape}"
+        if codes.dtype not in (np.float16, np.float32) or codes.shape != (len(added), dims):
+            given = f"{codes.dtype}{codes.shape}"
             raise VectorError(f"expected {len(added)} vectors of {dims} numbers, not {given}")
-        if not are_valid(vectors).all():
+        if not are_codes(codes).all():
             raise VectorError("a vector must be finite and of length 1")
-        unique, last = np.unique(added[::-1], return_index=True)  # of a repeated row the last vector counts
-        change = _Change(unique, vectors[::-1][last].astype(np.float16), rows_of(removed))
+        change = _Change(added, codes.astype(np.float16), rows_of(removed))
         with self._changing:
             if self._since_compaction is not None:
                 self._since_compaction.append(change)
@@ -208,7 +219,10 @@ class VectorSnapshot:
 
     @property
     def count(self) -> int:
-        return (len(self.base) if self.alive is None else self.alive.count) + len(self.delta)
+        """The number of rows."""
+        firsts = self.base.firsts
+        in_base = np.count_nonzero(firsts if self.alive is None else firsts & self.alive.mask)
+        return int(in_base) + self.delta.row_count
 
     def allowing(self, rows: Rows | None) -> Filter:
         if rows is None:
@@ -223,29 +237,29 @@ class VectorSnapshot:
         in_delta = self.delta.candidates(query, k, among.delta)
         rows = np.concatenate([self.base.rows[in_base], self.delta.rows[in_delta]])
         cosines = exact_cosines(self._codes(in_base, in_delta), query)
-        order = np.lexsort((rows, -cosines))[:k]
+        order = np.lexsort((rows, -cosines))
+        _, best = np.unique(rows[order], return_index=True)  # the best slot of each row
+        order = order[np.sort(best)[:k]]
         pairs = zip(rows[order].tolist(), cosines[order].tolist(), strict=True)
         return [Near(ChunkRow(row), cosine) for row, cosine in pairs]
 
-    def vectors(self, rows: Rows) -> dict[int, bytes]:
-        """The vectors of those rows that have one, as the store's blobs."""
-        known, codes = self.find(rows)
-        return {row: code.tobytes() for row, code in zip(known.tolist(), codes, strict=True)}
+    def codes_of(self, rows: Rows) -> dict[int, bytes]:
+        """The codes of those rows that have any."""
+        return by_row(*self.find(rows))
 
     def live_rows(self) -> Rows:
         """Every row with a vector, sorted."""
-        return np.sort(np.concatenate([self.base.rows[self._live_slots()], self.delta.rows]))
+        return np.unique(np.concatenate([self.base.rows[self._live_slots()], self.delta.rows]))
 
     def changed(self, rows: Rows, codes: Codes, removed: Rows) -> VectorSnapshot:
-        """Without `removed`, then with new vectors for `rows`, which are distinct."""
+        """Without `removed`, then with new codes for `rows`."""
         deleted = np.concatenate([removed, rows])
         kept = ~np.isin(self.delta.rows, deleted)
         delta_rows = np.concatenate([self.delta.rows[kept], rows])
-        order = np.argsort(delta_rows)
+        order = np.argsort(delta_rows, kind="stable")
         delta = FaissSegment(delta_rows[order], self.base.dims)
         delta.codes[:] = np.concatenate([self.delta.codes[kept], codes])[order]
-        alive, slots = self.alive, self.base.find(deleted)
-        slots = slots[slots >= 0]
+        alive, slots = self.alive, self.base.slots_of(np.unique(deleted))
         if len(slots):
             mask = np.ones(len(self.base), bool) if alive is None else alive.mask.copy()
             mask[slots] = False
@@ -260,15 +274,14 @@ class VectorSnapshot:
 
     def compacted(self, exact_up_to: int, stopped: Callable[[], bool]) -> VectorSnapshot | None:
         """The same vectors in one base without deleted rows; None if stopped."""
-        base = FaissSegment(self.live_rows(), self.base.dims)
         slots = self._live_slots()
-        places = base.find(self.base.rows[slots])
+        base, places = _arranged([self.base.rows[slots], self.delta.rows], self.base.dims)
         for begin in range(0, len(slots), _BLOCK):
             if stopped():
                 return None
-            block = slice(begin, begin + _BLOCK)
-            base.codes[places[block]] = self.base.codes[slots[block]]
-        base.codes[base.find(self.delta.rows)] = self.delta.codes
+            block = slots[begin : begin + _BLOCK]
+            base.codes[places[begin : begin + len(block)]] = self.base.codes[block]
+        base.codes[places[len(slots) :]] = self.delta.codes
         if len(base) > exact_up_to and not base.make_coarse(stopped):
             return None
         return VectorSnapshot(base, None, FaissSegment(np.empty(0, np.int64), self.base.dims))
@@ -277,12 +290,12 @@ class VectorSnapshot:
         return np.arange(len(self.base)) if self.alive is None else np.flatnonzero(self.alive.mask)
 
     def find(self, rows: Rows) -> tuple[Rows, Codes]:
-        """The rows that have a vector, and their vectors."""
-        in_base, in_delta = self.base.find(rows), self.delta.find(rows)
+        """The codes of those rows that have any, each with its row."""
+        in_base, in_delta = self.base.slots_of(rows), self.delta.slots_of(rows)
         if self.alive is not None:
-            in_base[(in_base >= 0) & ~self.alive.mask[in_base]] = -1
-        known = np.concatenate([rows[in_base >= 0], rows[in_delta >= 0]])
-        return known, self._codes(in_base[in_base >= 0], in_delta[in_delta >= 0])
+            in_base = in_base[self.alive.mask[in_base]]
+        known = np.concatenate([self.base.rows[in_base], self.delta.rows[in_delta]])
+        return known, self._codes(in_base, in_delta)
 
     def _codes(self, in_base: Slots, in_delta: Slots) -> Codes:
         return np.concatenate([self.base.codes[in_base], self.delta.codes[in_delta]])
@@ -292,34 +305,47 @@ def snapshot_of(blocks: Iterable[tuple[Rows, Codes]], dims: int, exact_up_to: in
     """A new snapshot from blocks of rows in any order."""
     taken = list(blocks)
     nothing = np.empty(0, np.int64)
-    # A damaged store may repeat a row: each row once, or a slot would stay unset.
-    rows = np.sort(np.concatenate([rows for rows, _ in taken] or [nothing]))
-    is_first = np.ones(len(rows), bool)
-    is_first[1:] = rows[1:] != rows[:-1]
-    base = FaissSegment(rows[is_first], dims)
+    base, places = _arranged([nothing, *(rows for rows, _ in taken)], dims)
     while taken:  # free each block once it is copied, to keep one copy in memory
-        rows, codes = taken.pop()
-        base.codes[base.find(rows)] = codes
+        _, codes = taken.pop()
+        base.codes[places[len(places) - len(codes) :]] = codes
+        places = places[: len(places) - len(codes)]
     if len(base) > exact_up_to:
         base.make_coarse(lambda: False)
     return VectorSnapshot(base, None, FaissSegment(nothing, dims))
+
+
+def _arranged(rows: Sequence[Rows], dims: int) -> tuple[FaissSegment, Slots]:
+    """A segment for these rows, and the slot of each; its codes are not set yet."""
+    together = np.concatenate(rows)
+    order = np.argsort(together, kind="stable")
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return FaissSegment(together[order], dims), places
 
 
 def stored_vectors(log: VectorLog, dims: int) -> Iterator[tuple[Rows, Codes]]:
     """All valid vectors of the store in blocks."""
     pairs = log.all()
     while block := list(itertools.islice(pairs, _READ_BLOCK)):
-        codes, valid = decoded([vector for _, vector in block], dims)
-        yield rows_of([row for row, _ in block])[valid], codes
+        rows, codes, _ = decoded(rows_of([row for row, _ in block]), [blob for _, blob in block], dims)
+        yield rows, codes
 
 
 def decoded_changes(
     added: Sequence[tuple[int, bytes]], removed: Sequence[int], dims: int
 ) -> tuple[Rows, Codes, Rows]:
-    """Rows with their new vectors, and rows that have no valid vector any more."""
-    codes, valid = decoded([vector for _, vector in added], dims)
-    rows = rows_of([row for row, _ in added])
-    return rows[valid], codes, np.concatenate([rows_of(removed), rows[~valid]])
+    """Rows with their new codes, and rows that have no valid vector any more."""
+    rows, codes, invalid = decoded(rows_of([row for row, _ in added]), [blob for _, blob in added], dims)
+    return rows, codes, np.concatenate([rows_of(removed), invalid])
+
+
+def by_row(rows: Rows, codes: Codes) -> dict[int, bytes]:
+    """The codes of each row."""
+    found: dict[int, bytes] = {}
+    for row, code in zip(rows.tolist(), codes, strict=True):
+        found[row] = found.get(row, b"") + code.tobytes()
+    return found
 
 
 def matches_store(snapshot: VectorSnapshot, log: VectorLog) -> bool:
@@ -330,6 +356,5 @@ def matches_store(snapshot: VectorSnapshot, log: VectorLog) -> bool:
     sampled = sorted({*rows[:: max(1, len(rows) // _SAMPLED)].tolist(), *rows[-_SAMPLED:].tolist()})
     sampled += range(newest + 1, newest + 1 + _SAMPLED)  # rows that only a longer store has
     stored = dict(log.vectors(sampled)) | dict(itertools.islice(log.all(), _SAMPLED))
-    _, valid = decoded(list(stored.values()), snapshot.base.dims)
-    valid_ones = dict(itertools.compress(stored.items(), valid))
-    return snapshot.vectors(rows_of(sorted({*sampled, *stored}))) == valid_ones
+    known, codes, _ = decoded(rows_of(list(stored)), list(stored.values()), snapshot.base.dims)
+    return snapshot.codes_of(rows_of(sorted({*sampled, *stored}))) == by_row(known, codes)

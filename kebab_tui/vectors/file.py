@@ -34,7 +34,7 @@ from kebab_tui.vectors.faiss_index import VectorSnapshot
 from kebab_tui.vectors.segment import Codes, FaissSegment, Rows, SlotMask
 
 _MAGIC = b"kebabvec"
-_VERSION = 3
+_VERSION = 4
 _HEADER = struct.Struct("<8sII32sqQQQQ")
 _DIGEST_BYTES = 32
 _ROW_BYTES, _NUMBER_BYTES = 8, 2
@@ -193,7 +193,7 @@ def _fill(file: FileIO, rest: memoryview) -> None:
 
 
 def _are_sorted(rows: Rows) -> bool:
-    return bool((rows[1:] > rows[:-1]).all())
+    return bool((rows[1:] >= rows[:-1]).all())
 
 
 def _are_finite(codes: Codes) -> bool:

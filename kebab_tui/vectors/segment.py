@@ -1,10 +1,14 @@
 """An immutable set of vectors that FAISS can search. The only module that imports faiss.
 
 A segment is filled once and never changes, so any number of threads search it without a lock. Its
-slots are sorted by row. A segment of up to 2,048 vectors is scanned with NumPy and never loads
-FAISS, which shortens a cold start noticeably. A larger one is scanned exactly (SQfp16); on request
-it gets a coarse index (RaBitQ fast scan), whose best slots are refined on the same fp16 codes. No
-IDMap: it would hold a replaced row twice under one id.
+slots are sorted by row. A long passage has several slots, one for each part that the model reads.
+Each code then is `0.65 * part + 0.35 * whole`, where `whole` is the sum of the parts, brought to
+length 1. So the cosine of the row is the greatest product of the query and a slot: FAISS ranks by it.
+
+A segment of up to 2,048 vectors is scanned with NumPy and never loads FAISS, which shortens a cold
+start noticeably. A larger one is scanned exactly (SQfp16); on request it gets a coarse index (RaBitQ
+fast scan), whose best slots are refined on the same fp16 codes. No IDMap: it would hold a replaced
+row twice under one id.
 
 FAISS checks its input with `assert`: with `python -O` it reads a vector of another length out of
 bounds, and it ranks a NaN anywhere. So this module validates all vectors first.
@@ -12,6 +16,7 @@ bounds, and it ranks a NaN anywhere. So this module validates all vectors first.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -21,7 +26,7 @@ import numpy.typing as npt
 
 from kebab_tui.domain.errors import VectorError
 from kebab_tui.domain.ids import ChunkRow
-from kebab_tui.search.ports import Vector
+from kebab_tui.search.ports import BEST_PART, PartCosines, Vector
 
 if TYPE_CHECKING:
     import faiss  # slow to import: small indexes never need it
@@ -32,10 +37,12 @@ Slots: TypeAlias = npt.NDArray[np.int64]
 Codes: TypeAlias = npt.NDArray[np.float16]
 Scores: TypeAlias = npt.NDArray[np.float32]
 Mask: TypeAlias = npt.NDArray[np.bool_]
-"""A row is a chunk; a slot is its index in the segment; a code is its fp16 vector, as stored."""
+"""A row is a chunk; a slot is the index of one of its vectors; a code is such a vector in fp16."""
 
 _NORM_TOLERANCE = 0.01
 """Allowed distance of a norm from 1; rounding to fp16 moves it by a thousandth at most."""
+_SHORTEST_CODE = 2 * BEST_PART - 1
+"""The norm of the code of a part that is opposite to its whole."""
 _FEW = 2_048
 """A NumPy scan of so many vectors takes a millisecond."""
 _SLACK = 16
@@ -70,24 +77,63 @@ def validated_query(query: Vector, dims: int) -> Vector:
     return np.ascontiguousarray(query)
 
 
-def are_valid(vectors: npt.NDArray[np.floating]) -> Mask:
-    """Mask of the finite vectors of unit norm."""
+def are_valid(vectors: npt.NDArray[np.floating], shortest: float = 1.0) -> Mask:
+    """Mask of the finite vectors of unit norm, or of a norm from `shortest` to 1."""
     wide = vectors.astype(np.float32, copy=False)
     with np.errstate(all="ignore"):  # NaN and infinity are expected
         squares = np.einsum("ij,ij->i", wide, wide)
-        valid: Mask = np.abs(np.sqrt(squares) - 1.0) <= _NORM_TOLERANCE
+        norms = np.sqrt(squares)
+        valid: Mask = (norms >= shortest - _NORM_TOLERANCE) & (norms <= 1 + _NORM_TOLERANCE)
     return valid
 
 
-def decoded(blobs: Sequence[bytes], dims: int) -> tuple[Codes, Mask]:
-    """The valid vectors as a matrix, and the mask of their blobs."""
+def are_codes(codes: npt.NDArray[np.floating]) -> Mask:
+    """Mask of the vectors that can be codes: those of the parts of a long passage are shorter than 1."""
+    return are_valid(codes, _SHORTEST_CODE)
+
+
+def decoded(rows: Rows, blobs: Sequence[bytes], dims: int) -> tuple[Rows, Codes, Rows]:
+    """The codes of all parts with their rows, and the rows whose blob is not valid."""
     size = 2 * dims
-    fitting = np.fromiter((len(blob) == size for blob in blobs), bool, len(blobs))
-    whole = b"".join(blobs) if fitting.all() else b"".join(b for b in blobs if len(b) == size)
-    codes = np.frombuffer(whole, np.float16).reshape(-1, dims)
-    valid = are_valid(codes)
-    fitting[fitting] = valid
-    return codes if valid.all() else codes[valid], fitting
+    counts = np.fromiter(
+        (0 if len(blob) % size else len(blob) // size for blob in blobs), np.int64, len(blobs)
+    )
+    whole = b"".join(blobs) if counts.all() else b"".join(itertools.compress(blobs, counts))
+    vectors = np.frombuffer(whole, np.float16).reshape(-1, dims)
+    fitting = counts > 0
+    valid = are_valid(vectors)
+    if not valid.all():  # a text with one bad part has none
+        starts = np.cumsum(counts[fitting]) - counts[fitting]
+        fitting[fitting] = np.logical_and.reduceat(valid, starts)
+        vectors = vectors[np.repeat(fitting, counts)]
+    counts = counts[fitting]
+    return np.repeat(rows[fitting], counts), mixed(vectors, counts), rows[~fitting]
+
+
+def mixed(vectors: Codes, counts: Slots) -> Codes:
+    """The codes of the vectors of several texts, each of so many parts in a row."""
+    several = counts > 1
+    if not several.any():
+        return vectors
+    codes, places, sizes = vectors.copy(), np.repeat(several, counts), counts[several]
+    parts = vectors[places].astype(np.float32)
+    sums = np.add.reduceat(parts, np.cumsum(sizes) - sizes)
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    sums /= np.maximum(lengths, _NORM_TOLERANCE)
+    codes[places] = BEST_PART * parts + (1 - BEST_PART) * np.repeat(sums, sizes, axis=0)
+    return codes
+
+
+def part_cosines(codes: Codes, query: Vector) -> PartCosines:
+    """What the cosine of a row with these codes is made of."""
+    products = exact_cosines(codes, query).astype(np.float64)
+    if len(codes) == 1:
+        return PartCosines((float(products[0]),), float(products[0]))
+    # The sum of the codes has the direction of the sum of the parts.
+    length = np.linalg.norm(codes.astype(np.float64).sum(axis=0))
+    whole = products.sum() / max(length, _NORM_TOLERANCE)
+    parts = (products - (1 - BEST_PART) * whole) / BEST_PART
+    return PartCosines(tuple(parts.tolist()), float(whole))
 
 
 def exact_cosines(codes: Codes, query: Vector) -> Scores:
@@ -123,11 +169,12 @@ class SlotMask:
 class FaissSegment:
     """FAISS reads the memory of `codes`: fill it before other threads see the segment."""
 
-    __slots__ = ("_coarse", "_flat", "_refined", "codes", "dims", "rows")
+    __slots__ = ("_coarse", "_firsts", "_flat", "_refined", "codes", "dims", "rows")
 
     def __init__(self, rows: Rows, dims: int) -> None:
         self.rows = rows
         self.dims = dims
+        self._firsts: Mask | None = None
         self._flat: faiss.IndexScalarQuantizer | None = None
         few = len(rows) <= _FEW
         self.codes: Codes = np.empty((len(rows), dims), np.float16) if few else self._faiss_codes(len(rows))
@@ -141,13 +188,25 @@ class FaissSegment:
     def is_coarse(self) -> bool:
         return self._coarse is not None
 
-    def find(self, rows: Rows) -> Slots:
-        """The slot of each row; -1 for an unknown row."""
-        if not len(self.rows):
-            return np.full(len(rows), -1, np.int64)
-        slots = np.searchsorted(self.rows, rows)
-        slots[slots == len(self.rows)] = 0
-        return np.where(self.rows[slots] == rows, slots, -1)
+    @property
+    def firsts(self) -> Mask:
+        """Mask of the first slot of each row."""
+        if self._firsts is None:
+            firsts = np.ones(len(self.rows), bool)
+            firsts[1:] = self.rows[1:] != self.rows[:-1]
+            self._firsts = firsts
+        return self._firsts
+
+    @property
+    def row_count(self) -> int:
+        return int(np.count_nonzero(self.firsts))
+
+    def slots_of(self, rows: Rows) -> Slots:
+        """All slots of the rows that it has, in their order."""
+        begins, ends = np.searchsorted(self.rows, rows), np.searchsorted(self.rows, rows, "right")
+        counts = ends - begins
+        slots: Slots = np.arange(counts.sum()) + np.repeat(begins - np.cumsum(counts) + counts, counts)
+        return slots
 
     def mask_of(self, rows: Rows) -> Mask:
         """Mask of the slots of these rows."""
@@ -156,8 +215,7 @@ class FaissSegment:
         low, high = int(self.rows[0]), int(self.rows[-1])
         if high - low > _SPARSE * len(self.rows):
             mask = np.zeros(len(self.rows), bool)
-            slots = self.find(rows)
-            mask[slots[slots >= 0]] = True
+            mask[self.slots_of(rows)] = True
             return mask
         # A table of all rows in the range is 4x to 15x faster than a search for each, or than `np.isin`.
         table = np.zeros(high - low + 1, bool)
@@ -166,14 +224,28 @@ class FaissSegment:
         return marked
 
     def candidates(self, query: Vector, count: int, allowed: SlotMask | None) -> Slots:
-        """Slots that include the `count` best allowed ones and all that tie with the last."""
+        """Slots that include the best of the `count` best allowed rows, and all that tie with the last."""
         total = len(self) if allowed is None else allowed.count
         fetch = total if self._flat is None else count + _SLACK
+        has_parts = self._flat is not None and self.row_count < len(self)
+        if has_parts:
+            # A second scan would cost more than to fetch too many. The parts of a passage are near together.
+            usual = count * len(self) // self.row_count + _SLACK
+            fetch = max(usual, min(2 * usual, _COARSE_MOST)) if self.is_coarse else 2 * usual
         while fetch < total:
             scores, slots = self._search(query, fetch, allowed)
-            if len(slots) > count and scores[-1] < scores[count - 1] - _ROUNDING:
-                return slots
-            fetch *= 4
+            if len(slots) > count:
+                if has_parts:
+                    rows, firsts, places = np.unique(self.rows[slots], return_index=True, return_inverse=True)
+                    if len(rows) >= count:
+                        worst = scores[np.partition(firsts, count - 1)[count - 1]] - _ROUNDING
+                        if scores[-1] < worst:
+                            is_best = scores >= scores[firsts][places] - _ROUNDING
+                            found: Slots = slots[is_best & (scores >= worst)]
+                            return found
+                elif scores[-1] < scores[count - 1] - _ROUNDING:
+                    return slots
+            fetch *= 2 if has_parts else 4
         return np.arange(total) if allowed is None else np.flatnonzero(allowed.mask)
 
     def make_coarse(self, stopped: Callable[[], bool]) -> bool:

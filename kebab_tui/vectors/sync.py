@@ -31,7 +31,8 @@ _UNSAVED_REVISIONS = 1_000
 class VectorLog(Protocol):
     """The vectors of one model in one read transaction of the store.
 
-    Vectors are fp16 blobs of `2 * dims` bytes; rows are `chunks.id`, which is never reused.
+    Vectors are fp16 blobs of `2 * dims` bytes for each part of the text; rows are `chunks.id`, which is
+    never reused.
     """
 
     def revision(self) -> int: ...

@@ -104,6 +104,7 @@ def index_status(status: IndexStatus) -> Json:
             "passages": vectors.total,
             "made": vectors.made,
             "pending": vectors.pending,
+            "outdated": vectors.outdated,
             "indexed": vectors.indexed,
             "file": {"state": vectors.file, "detail": vectors.file_detail, "bytes": vectors.file_bytes},
         },

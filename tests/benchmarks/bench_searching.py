@@ -53,21 +53,26 @@ print(time.perf_counter() - start, peak_mb(os.getpid()))
 """
 
 
-def give_vectors(root: str, real: int) -> None:
-    """Store a vector for every passage: the model's for the first ones, noisy copies for the rest."""
+def give_vectors(root: str, real: int, *, whole: bool = True) -> None:
+    """Store the vectors of every passage: the model's for the first ones, noisy copies for the rest.
+
+    `whole`: of all their parts; else of their beginnings alone.
+    """
     workspace = Workspace(Settings(), root)
     card = ModelCatalogue(root).find(BUNDLED_MODEL)
     reader = workspace._parts.index.reader
     with reader.vectors(card.fingerprint) as source:
         pending = source.pending(10 * CHUNKS)
     texts = [embedded_text(text.title, text.heading_path, text.text) for text in pending[:real]]
-    vectors = np.array(list(Encoder(card).passages(texts)))
+    parents = [vectors if whole else vectors[:1] for vectors in Encoder(card).passages(texts)]
     dice = np.random.default_rng(7)
-    parents = vectors[dice.integers(0, len(vectors), len(pending) - len(vectors))]
-    noise = dice.standard_normal(parents.shape).astype(np.float32)
-    copies = parents + noise * np.float32(_NOISE / np.sqrt(parents.shape[1]))
-    copies /= np.linalg.norm(copies, axis=1, keepdims=True)
-    blobs = [vector.astype(np.float16).tobytes() for vector in np.concatenate([vectors, copies])]
+    blobs = [vectors.astype(np.float16).tobytes() for vectors in parents]
+    for parent in dice.integers(0, len(parents), len(pending) - len(parents)):
+        noise = dice.standard_normal(parents[parent].shape).astype(np.float32)
+        copies = parents[parent] + noise * np.float32(_NOISE / np.sqrt(card.dims))
+        copies /= np.linalg.norm(copies, axis=1, keepdims=True)
+        blobs.append(copies.astype(np.float16).tobytes())
+    print(f"{sum(map(len, blobs)) // (2 * card.dims):,} vectors of {len(blobs):,} passages")
     writer = StoreWriter(DataFolder(root))
     hashes = [text.text_hash for text in pending]
     writer.save_vectors(card.fingerprint, list(zip(hashes, blobs, strict=True)))

@@ -37,9 +37,9 @@ class JudgedSet:
 
 
 SETS = (
-    JudgedSet("cranfield", "test", 0.572),
-    JudgedSet("k8s-ko-en", "test", 0.714),
-    JudgedSet("k8s-ko-en", "same", 0.830),
+    JudgedSet("cranfield", "test", 0.570),
+    JudgedSet("k8s-ko-en", "test", 0.728),
+    JudgedSet("k8s-ko-en", "same", 0.838),
 )
 
 

@@ -46,7 +46,8 @@ def tiny(tmp_path: Path) -> ModelCard:
 
 @pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS)
 def test_every_text_has_a_vector(encoder: Encoder, text: str) -> None:
-    for vector in (encoder.query(text), *encoder.passages([text])):
+    (vectors,) = encoder.passages([text])
+    for vector in (encoder.query(text), *vectors):
         assert vector.shape == (384,)
         assert vector.dtype == np.float32
         assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-4)
@@ -108,8 +109,8 @@ def test_a_passage_has_one_vector_whatever_it_is_embedded_with(encoder: Encoder)
 def test_passages_come_in_the_order_of_their_texts(tiny: ModelCard) -> None:
     texts = ["port " * (i % 7 + 1) + "backup" for i in range(200)]
     with_one, with_four = (list(Encoder(tiny, threads).passages(texts)) for threads in (1, 4))
-    assert np.array_equal(with_one, with_four)
-    assert np.array_equal(with_one, [Encoder(tiny).query(text) for text in texts])
+    assert np.array_equal(np.concatenate(with_one), np.concatenate(with_four))
+    assert np.array_equal([vectors[0] for vectors in with_one], [Encoder(tiny).query(text) for text in texts])
 
 
 def test_prefixes_are_put_before_queries_and_passages(tmp_path: Path) -> None:
@@ -122,6 +123,48 @@ def test_prefixes_are_put_before_queries_and_passages(tmp_path: Path) -> None:
     assert (prefixed.query("conflict") == plain.query("port conflict")).all()
     (passage,) = prefixed.passages(["conflict"])
     assert (passage == plain.query("backup conflict")).all()
+
+
+def test_a_long_text_has_a_vector_for_each_part_the_first_of_its_beginning(
+    encoder: Encoder,
+) -> None:
+    text = "Port conflicts\n" + "A process uses the port. " * 40 + "The oven is at 180 degrees. " * 40
+    (vectors,) = encoder.passages([text])
+    assert len(vectors) == len(encoder.parts(text)) == 3
+    assert np.array_equal(vectors[0], encoder.query(text))
+    baking = encoder.query("how hot is the oven")
+    assert int((vectors @ baking).argmax()) > 0
+    assert (vectors @ baking).max() > float(vectors[0] @ baking) + 0.2
+
+
+def test_a_known_beginning_is_not_read_again_unless_it_is_damaged(
+    encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short, long = "port conflict", "Heading\n" + "word " * 400
+    ((first,), both) = encoder.passages([short, long])
+    runs: list[int] = []
+    really = Graph.vector
+
+    def vector(graph: Graph, ids: Sequence[int], run: CancellableRun | None = None) -> NDArray[np.float32]:
+        runs.append(len(ids))
+        return really(graph, ids, run)
+
+    monkeypatch.setattr(Graph, "vector", vector)
+    stored = {short: first.astype("f2").tobytes(), long: both.astype("f2").tobytes()}
+    again = list(encoder.passages([short, long], beginnings=stored))
+    assert len(runs) == 1
+    for before, after in zip((first[np.newaxis], both), again, strict=True):
+        assert after.astype("f2").tobytes() == before.astype("f2").tobytes()
+    for damaged in (b"\0" * 768, b"x", stored[short][:-2], b"\xff" * 768):
+        list(encoder.passages([short], beginnings={short: damaged}))
+    assert len(runs) == 5
+
+
+def test_the_threads_follow_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    for processors, threads in ((1, 1), (2, 2), (3, 2), (4, 2), (8, 4), (16, 8)):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, n=processors: set(range(n)), raising=False)
+        monkeypatch.setattr(sys, "platform", "linux")
+        assert encoder_module.suitable_threads() == threads
 
 
 def test_texts_are_taken_only_as_they_are_needed(tiny: ModelCard) -> None:
@@ -149,7 +192,7 @@ def test_a_cancelled_loop_ends_early_with_correct_vectors(tiny: ModelCard) -> No
     for vector in encoder.passages(["port"] * 1000, lambda: len(came) == 10):
         came.append(vector)  # noqa: PERF402 - the loop's own progress is what cancels it
     assert len(came) == 10
-    assert np.array_equal(came, [encoder.query("port")] * 10)
+    assert np.array_equal(np.concatenate(came), [encoder.query("port")] * 10)
 
 
 def test_a_loop_cancelled_before_it_starts_yields_nothing(tiny: ModelCard) -> None:
@@ -285,7 +328,7 @@ def test_the_nearest_sentence_is_named_with_its_cosine(encoder: Encoder) -> None
     assert nearest is not None
     sentence = text[nearest.start : nearest.end]
     assert sentence == "포트가 이미 사용 중이면 다른 포트를 쓴다."
-    (vector,) = encoder.passages([sentence])
+    ((vector,),) = encoder.passages([sentence])
     assert nearest.cosine == pytest.approx(float(vector @ query), abs=1e-6)
 
 

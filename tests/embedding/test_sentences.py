@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.embedding.encoder import Sentence, group_sentences, sentences
+from kebab_tui.embedding.encoder import Span, group_sentences, sentences
 
 
 def cut(text: str) -> list[str]:
@@ -71,7 +71,7 @@ def test_every_letter_is_inside_a_sentence(text: str) -> None:
 
 @given(st.integers(0, 300), st.integers(1, 70))
 def test_groups_contain_every_sentence_and_respect_the_maximum(count: int, most: int) -> None:
-    found = [Sentence(2 * i, 2 * i + 1) for i in range(count)]
+    found = [Span(2 * i, 2 * i + 1) for i in range(count)]
     groups = group_sentences(found, most)
     assert len(groups) <= most
     covered = [span for span in found if any(g.start <= span.start < span.end <= g.end for g in groups)]

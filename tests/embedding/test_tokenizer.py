@@ -57,6 +57,41 @@ def test_the_bundled_models_tokens_are_the_same_by_both_routes(real_card: ModelC
     assert [text for text in texts if apart.understands(text) != whole.understands(text)] == []
 
 
+@sizes(150, 1500)
+def test_the_parts_of_a_text_have_all_its_tokens_in_order(real_card: ModelCard, size: int) -> None:
+    tokens = Tokens(real_card)
+    everything = Tokens(replace(real_card, max_tokens=1 << 20))
+    long_ones = 0
+    for text in varied_texts(size):
+        first, *rest = tokens.parts(text)
+        assert first.ids == tokens.ids(text)
+        assert (first.start, (rest or [first])[-1].end) == (0, len(text))
+        long_ones += bool(rest)
+        if not rest or len(text) > real_card.max_tokens * 64:
+            continue
+        every, parts = everything.ids(text), [first, *rest]
+        head, uneven = divmod(sum(len(part.ids) - 1 for part in parts) - len(every) + 1, len(rest))
+        assert not uneven
+        assert 1 <= head <= 41
+        assert [*first.ids[:-1], *(one for part in rest for one in part.ids[head:-1])] == every[:-1]
+        for part, following in pairwise(parts):
+            assert part.end == following.start
+            assert following.ids[:head] == first.ids[:head]
+            assert len(following.ids) <= real_card.max_tokens
+    assert long_ones > size / 50
+
+
+def test_every_part_begins_with_the_first_line_but_not_with_all_of_a_long_one(real_card: ModelCard) -> None:
+    tokens = Tokens(real_card)
+    first, *rest = tokens.parts("Port conflicts\n" + "word " * 600)
+    assert rest
+    assert all(part.ids[:3] == first.ids[:3] for part in rest)
+    assert [len(part.ids) for part in (first, *rest)] == [256, 256, 100]
+    first, second, *_ = tokens.parts("word " * 60 + "\n" + "other " * 600)
+    assert second.ids[:33] == first.ids[:33], "160 characters"
+    assert second.ids[33] != first.ids[33]
+
+
 def test_the_bundled_tokenizer_is_the_same_by_both_routes_to_the_last_piece(real_card: ModelCard) -> None:
     assert real_card.pieces_sha256
     require_same_pieces(real_card)

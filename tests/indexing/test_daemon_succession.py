@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from kebab_tui.domain.errors import SourceError, StoreError
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.indexing import daemon
 from kebab_tui.indexing.embed import EmbeddingReport
 from kebab_tui.indexing.status import LiveState
@@ -164,6 +165,9 @@ class EndlessEmbedding:
 
     def save(self) -> None:
         """There is nothing to save."""
+
+    def prefer(self, rows: tuple[ChunkRow, ...]) -> None:
+        """All come in their order."""
 
     def unload(self) -> None:
         """There is no model."""

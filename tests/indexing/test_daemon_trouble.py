@@ -19,6 +19,8 @@ from kebab_tui.domain.errors import (
     UnreadableFileError,
     VectorError,
 )
+from kebab_tui.domain.ids import ChunkRow
+from kebab_tui.domain.query import SearchQuery
 from kebab_tui.indexing.callbacks import Callbacks
 from kebab_tui.indexing.embed import EmbeddingReport
 from kebab_tui.storage.lock import WriterLock
@@ -186,6 +188,9 @@ class BrokenVectors:
     def save(self) -> None:
         raise AssertionError("nothing was made")
 
+    def prefer(self, rows: tuple[ChunkRow, ...]) -> None:
+        """All come in their order."""
+
     def unload(self) -> None:
         """Nothing is held."""
 
@@ -213,6 +218,9 @@ class UnsavedVectors:
         self.saved += 1
         if self.saved < 3:
             raise VectorError("the vector index could not be saved: No space left on device")
+
+    def prefer(self, rows: tuple[ChunkRow, ...]) -> None:
+        """All come in their order."""
 
     def unload(self) -> None:
         """Nothing is held."""
@@ -244,6 +252,9 @@ class SlowVectors:
     def save(self) -> None:
         raise AssertionError("nothing was made")
 
+    def prefer(self, rows: tuple[ChunkRow, ...]) -> None:
+        """All come in their order."""
+
     def unload(self) -> None:
         """Nothing is held."""
 
@@ -266,6 +277,22 @@ def test_what_is_asked_for_comes_before_vectors(vault: Vault) -> None:
         before = vectors.cut
         vault.workspace.request_rescan()
         until(lambda: vectors.cut > before)
+
+
+def test_the_passages_on_the_screen_reach_the_model(vault: Vault) -> None:
+    class Asked(SlowVectors):
+        rows: tuple[ChunkRow, ...] = ()
+
+        def prefer(self, rows: tuple[ChunkRow, ...]) -> None:
+            self.rows = rows
+
+    vault.write("a.md", "alpha")
+    vectors = Asked()
+    with keeping(vault, vectors):
+        until(partial(_finds, vault, "alpha"))
+        hits = vault.workspace.search(SearchQuery("alpha", "lexical")).hits
+        vault.workspace.embed_first(hits)
+        until(lambda: vectors.rows == tuple(hit.row for hit in hits))
 
 
 def _finds(vault: Vault, word: str) -> bool:

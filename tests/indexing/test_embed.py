@@ -9,14 +9,16 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from kebab_tui.domain.change import Move, MoveNotes, RemoveNote, SaveNote
 from kebab_tui.domain.errors import StoreBusyError
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.domain.text import embedded_hash
 from kebab_tui.indexing import embed
@@ -40,7 +42,9 @@ class CountingEncoder:
     def __init__(self) -> None:
         self.read: list[str] = []
 
-    def passages(self, texts: Iterable[str], cancelled: Callable[[], bool]) -> Iterator[Vector]:
+    def passages(
+        self, texts: Iterable[str], cancelled: Callable[[], bool], beginnings: Mapping[str, bytes]
+    ) -> Iterator[Vector]:
         for text in texts:
             if cancelled():
                 return
@@ -152,6 +156,41 @@ def test_notes_that_come_while_it_works_are_read_too(desk: Desk, monkeypatch: py
     assert desk.encoder.read == ["one", "two", "newest", "three"]
 
 
+def test_what_is_on_the_screen_is_read_first(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also among texts that are not fetched yet."""
+    monkeypatch.setattr(embed, "_ROUND", 2)
+    desk.writer.apply([a_note(f"{n}.md", f"text {n}", mtime_ns=100 - n) for n in range(9)])
+    with desk.reader.snapshot() as snapshot:
+        (one,) = snapshot.chunk_rows(a_note("7.md", "text 7").document.doc_id)
+
+    def asked() -> bool:
+        if len(desk.encoder.read) == 1:
+            desk.job.prefer((one, ChunkRow(999)))
+        return False
+
+    assert desk.go_on(asked).embedded == 9
+    assert desk.encoder.read[:3] == ["text 0", "text 1", "text 7"], "the text in progress is finished"
+    assert sorted(desk.encoder.read) == [f"text {n}" for n in range(9)]
+    assert [told.total for told in desk.told] == [9] * len(desk.told)
+    desk.job.prefer((one,))
+    assert desk.go_on().embedded == 0
+
+
+def test_the_rate_is_that_of_the_last_seconds(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embed, "_ROUND", 1)
+    now = [0.0]
+    monkeypatch.setattr(embed, "time", SimpleNamespace(monotonic=lambda: now[0], thread_time=lambda: 0.0))
+    desk.writer.apply([a_note("a.md", *(f"text {n}" for n in range(20)))])
+
+    def slower() -> bool:
+        now[0] += 1.0 if len(desk.encoder.read) < 10 else 10.0
+        return False
+
+    desk.run(slower)
+    assert desk.told[-1].rate < 0.15 < desk.told[5].rate
+    assert desk.told[-2].seconds_left == pytest.approx(1 / desk.told[-2].rate)
+
+
 # What costs nothing
 
 
@@ -190,7 +229,7 @@ def test_vectors_of_another_model_are_never_used(desk: Desk, tmp_path: Path) -> 
     desk.writer.apply([a_note("a.md", "one")])
     desk.run(model="first")
     with desk.reader.vectors("second") as source:
-        assert (list(source.all()), source.pending_count()) == ([], (1, 1))
+        assert (list(source.all()), source.pending_count()) == ([], (1, 1, 0))
     follower = VectorFollower(desk.reader, str(tmp_path), "second", DIMS, may_save=lambda: False)
     follower.open()
     assert follower.index.count == 0

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +39,11 @@ class SlowModel:
         self.on_text: Callable[[str], None] = lambda _: None
 
     def passages(
-        self, encoder: Encoder, texts: Iterable[str], cancelled: Callable[[], bool] = lambda: False
+        self,
+        encoder: Encoder,
+        texts: Iterable[str],
+        cancelled: Callable[[], bool] = lambda: False,
+        beginnings: Mapping[str, bytes] | None = None,
     ) -> Iterator[Vector]:
         for text in texts:
             if cancelled():
@@ -177,7 +181,7 @@ from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.indexing import embed as embedding_job
 from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Callbacks; from kebab_tui.workspace import Workspace
-def passages(encoder, texts, cancelled):
+def passages(encoder, texts, cancelled, beginnings):
     for text in texts:
         print(text, flush=True)
         sys.stdin.readline()

@@ -363,6 +363,28 @@ def test_a_hit_by_meaning_alone_has_no_words_and_one_without_a_vector_no_meaning
     chosen.close()
 
 
+def test_the_nearest_part_of_a_long_passage_is_told_with_its_lines(tmp_path: Path) -> None:
+    chosen = Chosen(tmp_path)
+    lines = ["first line", "second line", "third line", "fourth line"]
+    chosen.add_parts("long.md", "\n".join(lines), [0.2, 0.1, 0.8, 0.3])
+    chosen.add("short.md", {"one line": 0.7})
+    for query in ({"mode": "vector"}, {"mode": "hybrid"}, {"mode": "hybrid", "rerank": False}):
+        explained = chosen.explain("question", **query)
+        one = next(one for one in explained.hits if one.hit.path == "long.md")
+        assert_follows(one.tree)
+        assert_lines_add_up(list(one.tree.lines()))
+        meaning = one.tree.at("meaning")
+        part, whole = meaning.at("cosine", "nearest part"), meaning.at("cosine", "whole passage")
+        assert part.value == pytest.approx(0.8, abs=2e-3)
+        first = one.hit.citation.span.first
+        assert meaning.note == f"nearest part: line {first + 2} (0.80), whole passage {whole.value:.2f}"
+        assert meaning.value == pytest.approx(0.65 * part.value + 0.35 * whole.value, rel=1e-12)
+        assert meaning.value == pytest.approx(one.hit.retrieval.vector_score, rel=1e-9)
+        short = next(one for one in explained.hits if one.hit.path == "short.md")
+        assert short.tree.at("meaning", "cosine").children == ()
+    chosen.close()
+
+
 def test_an_explained_page_is_the_page(embedded_sample: Workspace) -> None:
     query = SearchQuery("포트 충돌", k=5, offset=3)
     explained = embedded_sample.explain(query)

@@ -270,7 +270,7 @@ def give_vectors(vault: Vault, count: int) -> dict[bytes, bytes]:
         length = sum(x * x for x in direction) ** 0.5
         made[name] = struct.pack("<64e", *(x / length for x in direction))
     with sqlite3.connect(vault.data / "kebab.sqlite") as connection:
-        connection.executemany("INSERT INTO embeddings VALUES (?, 'a model', ?)", made.items())
+        connection.executemany("INSERT INTO embeddings VALUES (?, 'a model', ?, 1)", made.items())
     connection.close()
     return made
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.storage.ports import Rescan
+from kebab_tui.domain.ids import ChunkRow
+from kebab_tui.storage.ports import EmbedFirst, Rescan
 from kebab_tui.storage.requests import RequestFolder
 
 
@@ -91,6 +92,12 @@ def test_a_request_is_found_where_the_file_system_does_not_stamp_its_folder(
         '{"verb": "rescan", "paths": ["a\\u0000b"], "retry": false}',
         '{"verb": "rescan", "paths": ["\\ud800"], "retry": false}',
         '{"verb": "rescan", "paths": 1, "retry": false}',
+        '{"verb": "embed_first"}',
+        '{"verb": "embed_first", "rows": 1}',
+        '{"verb": "embed_first", "rows": ["1"]}',
+        '{"verb": "embed_first", "rows": [1e999]}',
+        '{"verb": "embed_first", "rows": [-1]}',
+        '{"verb": "embed_first", "rows": [9223372036854775808]}',
     ],
 )
 def test_an_unreadable_request_is_dropped(tmp_path: Path, text: str) -> None:
@@ -113,7 +120,7 @@ def test_pipes_in_place_of_requests_do_not_block(tmp_path: Path) -> None:
 
 def test_requests_are_taken_in_order(tmp_path: Path) -> None:
     requests = RequestFolder(str(tmp_path))
-    asked = [Rescan((f"/notes/{n}.md",)) for n in range(12)]
-    for rescan in asked:
-        requests.ask(rescan)
+    asked = [Rescan((f"/notes/{n}.md",)) if n % 3 else EmbedFirst((ChunkRow(n + 1),)) for n in range(12)]
+    for request in asked:
+        requests.ask(request)
     assert requests.look()[1] == asked

@@ -45,13 +45,14 @@ from kebab_tui.domain.ids import ChunkRow, DocId, SourceId, chunk_ids, text_hash
 from kebab_tui.domain.links import LinkedNote
 from kebab_tui.domain.names import is_called_after_its_folder, name_key
 from kebab_tui.domain.query import FacetFilter, SearchFilters
-from kebab_tui.domain.text import display_path, embedded_hash, glob_regex, is_korean
+from kebab_tui.domain.text import display_path, embedded_hash, embedded_text, glob_regex, is_korean
 from kebab_tui.domain.tokens import grams, plain_words, stem
 from kebab_tui.search.bm25 import inverse_document_frequency, length_norm, term_weight
 from kebab_tui.search.find_names import best_name
 from kebab_tui.search.match import All, Any, Gram, Match, Not, Prefix, Raw
 from kebab_tui.search.name_pattern import NamePattern
 from kebab_tui.search.ports import (
+    BEST_PART,
     Among,
     CalledNote,
     Collection,
@@ -60,6 +61,7 @@ from kebab_tui.search.ports import (
     FoundChunk,
     NamedNote,
     Near,
+    PartCosines,
     Scored,
     Vector,
 )
@@ -71,7 +73,7 @@ from kebab_tui.storage.ports import (
     KnownFile,
     PendingCount,
     PendingText,
-    Rescan,
+    Request,
     SqlLimits,
     SqlResult,
     VectorCount,
@@ -137,7 +139,7 @@ class _Store:
     runs: list[IndexRun] = field(default_factory=list)
     writing: _Lease = field(default_factory=lambda: _Lease())
     embedding: _Lease = field(default_factory=lambda: _Lease())
-    requests: list[Rescan] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
     wanted: int = 0
 
     def of(self, doc: DocId) -> list[_Stored]:
@@ -505,6 +507,12 @@ class _Snapshot:
                 )
         return found
 
+    def embedded_texts(self, rows: Sequence[ChunkRow]) -> dict[ChunkRow, str]:
+        stored = [self._store.chunks[row] for row in rows if row in self._store.chunks]
+        return {
+            one.chunk.row: embedded_text(one.title, one.chunk.heading_path, one.chunk.text) for one in stored
+        }
+
     def _seen(self) -> Counter[str]:
         return Counter(word for stored in self._store.chunks.values() for word in stored.words)
 
@@ -756,6 +764,9 @@ class _Feed:
         }
         return list(texts.values())[:limit]
 
+    def pending_of(self, rows: Sequence[ChunkRow]) -> list[PendingText]:
+        return []
+
     def pending_since(self, revision: int) -> list[PendingText] | None:
         return None  # read everything again
 
@@ -813,8 +824,9 @@ class _Vectors:
         self._reader = reader
         self._model = model
         self._revision = -1
-        self._rows: list[ChunkRow] = []
-        self._matrix = np.zeros((0, dims), np.float32)
+        self._dims = dims
+        self._held: dict[ChunkRow, Vector] = {}
+        """The vectors of the parts of each chunk."""
 
     @property
     def index(self) -> _Vectors:
@@ -829,11 +841,10 @@ class _Vectors:
             if feed.revision() == self._revision:
                 return False
             self._revision, held = feed.revision(), dict(sorted(feed.all()))
-        self._rows = [ChunkRow(row) for row in held]
-        if held:
-            self._matrix = np.stack([np.frombuffer(one, np.float16) for one in held.values()]).astype(
-                np.float32
-            )
+        self._held = {
+            ChunkRow(row): np.frombuffer(blob, np.float16).reshape(-1, self._dims).astype(np.float32)
+            for row, blob in held.items()
+        }
         return True
 
     def close(self) -> str:
@@ -841,13 +852,13 @@ class _Vectors:
 
     @property
     def count(self) -> int:
-        return len(self._rows)
+        return len(self._held)
 
     def nearest(self, query: Vector, k: int, among: Among | None = None) -> list[Near]:
-        rows = set(self._rows)
+        rows = set(self._held)
         if among is not None:
             with self._reader.snapshot() as snapshot:
-                rows = snapshot.which(self._rows, among)
+                rows = snapshot.which(list(self._held), among)
         found = (Near(row, cosine) for row, cosine in self.cosines(query, sorted(rows)).items())
         return sorted(found, key=lambda one: -one.cosine)[:k]
 
@@ -856,8 +867,19 @@ class _Vectors:
         return lambda: found
 
     def cosines(self, query: Vector, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, float]:
-        places = {row: place for place, row in enumerate(self._rows)}
-        return {row: float(self._matrix[places[row]] @ query) for row in rows if row in places}
+        found = {row: self.parts(query, row) for row in rows}
+        return {
+            row: BEST_PART * max(one.parts) + (1 - BEST_PART) * one.whole
+            for row, one in found.items()
+            if one is not None
+        }
+
+    def parts(self, query: Vector, row: ChunkRow) -> PartCosines | None:
+        if row not in self._held:
+            return None
+        vectors = self._held[row]
+        whole = vectors.sum(axis=0)
+        return PartCosines(tuple((vectors @ query).tolist()), float(whole @ query / np.linalg.norm(whole)))
 
 
 # Writing
@@ -1032,8 +1054,8 @@ class _Requests:
     def __init__(self, store: _Store) -> None:
         self._store = store
 
-    def ask(self, rescan: Rescan) -> None:
-        self._store.requests.append(rescan)
+    def ask(self, request: Request) -> None:
+        self._store.requests.append(request)
 
     @contextlib.contextmanager
     def wanting(self) -> Iterator[None]:
@@ -1046,7 +1068,7 @@ class _Requests:
     def wanted(self) -> bool:
         return self._store.wanted > 0
 
-    def look(self) -> tuple[bool, list[Rescan]]:
+    def look(self) -> tuple[bool, list[Request]]:
         taken, self._store.requests = self._store.requests, []
         return self.wanted(), taken
 

@@ -10,7 +10,7 @@ import contextlib
 import itertools
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from unittest import mock
 
@@ -21,6 +21,8 @@ from kebab_tui.embedding.encoder import Encoder
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.catalogue import StoreCatalogue
 from kebab_tui.storage.sqlite.writer import StoreWriter
+from kebab_tui.vectors.faiss_index import by_row
+from kebab_tui.vectors.segment import decoded, rows_of
 from kebab_tui.vectors.sync import VectorFollower
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.torture.victim import SETTINGS
@@ -79,7 +81,8 @@ def _file_untrue(workspace: Workspace) -> Iterator[str]:
     if len(sound) == len(blobs) and opened.reason in _NEVER:
         yield f"the vectors' file is of no use: {opened.reason}"
     contents = follower.index.snapshot
-    if contents.vectors(contents.live_rows()) != sound or follower.index.count != len(sound):
+    stored = by_row(*decoded(rows_of(list(sound)), list(sound.values()), card.dims)[:2])
+    if contents.codes_of(contents.live_rows()) != stored or follower.index.count != len(sound):
         yield "the index of vectors is not what the database holds"
     if follower.revision != revision:
         yield f"the index of vectors is of revision {follower.revision}, not {revision}"
@@ -90,9 +93,14 @@ def _texts_read() -> Iterator[list[str]]:
     read: list[str] = []
     real = Encoder.passages
 
-    def passages(encoder: Encoder, texts: Iterable[str], cancelled: Callable[[], bool]) -> Iterable[Any]:
+    def passages(
+        encoder: Encoder,
+        texts: Iterable[str],
+        cancelled: Callable[[], bool],
+        beginnings: Mapping[str, bytes],
+    ) -> Iterable[Any]:
         kept, asked = itertools.tee(texts)
-        for vector in real(encoder, asked, cancelled):
+        for vector in real(encoder, asked, cancelled, beginnings):
             read.append(next(kept))
             yield vector
 

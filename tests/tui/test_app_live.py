@@ -22,7 +22,7 @@ from kebab_tui.domain.query import SearchQuery
 from kebab_tui.editor import Launch, OpenResult
 from kebab_tui.indexing.status import FolderState, LiveState, Phase, read_live
 from kebab_tui.settings.settings import IndexSettings, Settings
-from kebab_tui.storage.ports import Rescan
+from kebab_tui.storage.ports import Request, Rescan
 from kebab_tui.storage.requests import RequestFolder
 from kebab_tui.tui import hand_off, results
 from kebab_tui.tui.app import KebabApp
@@ -337,7 +337,7 @@ class Asked:
 
     def __init__(self, data: Path) -> None:
         self._folder = RequestFolder(str(data))
-        self.requests: list[Rescan] = []
+        self.requests: list[Request] = []
 
     def has(self, request: Rescan) -> bool:
         self.requests += self._folder.look()[1]

@@ -14,12 +14,12 @@ import pytest
 from textual.message import Message
 
 from kebab_tui.domain.errors import FilterError, KebabError, RawQueryError, StoreError
-from kebab_tui.domain.hit import SearchResponse
+from kebab_tui.domain.hit import RetrievalDetail, SearchHit, SearchResponse
 from kebab_tui.domain.ids import DocId
 from kebab_tui.domain.query import SearchFilters, SearchQuery
-from kebab_tui.indexing.status import LiveState
+from kebab_tui.indexing.status import LiveState, Phase
 from kebab_tui.settings.settings import Settings
-from kebab_tui.storage.ports import Rescan
+from kebab_tui.storage.ports import Request, Rescan
 from kebab_tui.storage.requests import RequestFolder
 from kebab_tui.tui import engine_thread
 from kebab_tui.tui.engine_thread import EngineThread
@@ -36,7 +36,7 @@ from kebab_tui.tui.messages import (
     SourcesCounted,
 )
 from kebab_tui.workspace import Workspace
-from tests.tui.hits import answer, hit
+from tests.tui.hits import BOTH, answer, hit
 
 _PATIENCE_S = 60.0
 RUST = SearchQuery("rust", "hybrid")
@@ -52,6 +52,9 @@ class Engine:
     invalid: KebabError | None = None
     """Why a query is wrong."""
     asked: list[tuple[str, bool]] = field(default_factory=list)
+    first: list[list[int]] = field(default_factory=list)
+    """The rows that were to be embedded first."""
+    found: RetrievalDetail = BOTH
     has_index: bool = True
     looked: int = 0
     steady: bool = False
@@ -79,11 +82,14 @@ class Engine:
     def change_check(self) -> Callable[[], bool]:
         return lambda: not self.steady
 
+    def embed_first(self, hits: Sequence[SearchHit]) -> None:
+        self.first.append([hit.row for hit in hits])
+
     def search(self, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         self.asked.append((query.mode, first_answer))
         if (error := self.error or self.invalid) is not None:
             raise error
-        return answer(hit(1), query=query.text)
+        return answer(hit(1, retrieval=self.found), query=query.text)
 
 
 class Asking:
@@ -446,12 +452,30 @@ def test_a_rescan_is_a_request_to_the_indexing_process(begin: Begin, tmp_path: P
     thread = begin(workspace).thread
     thread.rescan((str(tmp_path / "a.md"),))
     thread.rescan(retry=True)
-    taken: list[Rescan] = []
+    taken: list[Request] = []
     end = time.monotonic() + _PATIENCE_S
     while len(taken) < 2:
         assert time.monotonic() < end
         taken += RequestFolder(str(tmp_path / "data")).look()[1]
     assert taken == [Rescan((str(tmp_path / "a.md"),)), Rescan(retry=True)]
+
+
+def test_what_is_on_the_screen_is_embedded_first_while_vectors_are_made(begin: Begin) -> None:
+    at_work = begin(Engine(found=RetrievalDetail("hybrid", lexical_rank=1)))
+    at_work.thread.ask(1, RUST, explain=False)
+    at_work.until(SearchDone)
+    at_work.engine.kept = LiveState(1, phase=Phase("embedding", 1, 10))
+    at_work.until(LiveChanged)
+    for number in (2, 3):
+        at_work.thread.ask(number, RUST, explain=False, again=True)
+        at_work.until(SearchDone)
+    at_work.silence()
+    assert at_work.engine.first == [[hit(1).row]], "asked for once, and not before"
+    at_work.engine.found = BOTH
+    at_work.thread.ask(4, RUST, explain=False, again=True)
+    at_work.until(SearchDone)
+    at_work.silence()
+    assert len(at_work.engine.first) == 1, "it has a vector"
 
 
 # Names

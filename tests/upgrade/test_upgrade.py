@@ -6,13 +6,14 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from kebab_tui.domain.errors import DiskFullError
 from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.embedding.onnx import CancellableRun, Graph, Vector
 from kebab_tui.search.match import Word
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.lock import DataFolder
@@ -158,6 +159,52 @@ def test_vectors_of_unchanged_texts_are_kept(vault: Vault) -> None:
     kept = texts_before & set(vault.rows(texts))
     assert len(kept) >= 3
     assert kept == set(vault.rows(f"{texts} WHERE embed_hash IN (SELECT text_hash FROM embeddings)"))
+
+
+LONG = "# Long\n\n" + "".join(f"Line {number} says a word or two about kettles.\n" for number in range(90))
+
+
+def test_only_long_texts_are_read_after_the_upgrade_and_only_their_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index whose vectors are those of the beginning of each text, as an earlier program made them."""
+    vault = Vault(tmp_path)
+    vault.write("long.md", LONG)
+    vault.write("short.md", "# Short\n\nA short note about scale.")
+    vault.ingest()
+    vault.workspace.embed(Callbacks())
+    vectors = vault.rows("SELECT text_hash, vector FROM embeddings ORDER BY 1")
+    size = min(len(blob) for _, blob in vectors)  # type: ignore[arg-type]
+    assert any(len(blob) > size for _, blob in vectors)  # type: ignore[arg-type]
+    vault.workspace.close()
+    with sqlite3.connect(vault.data / "kebab.sqlite") as database:
+        database.execute("UPDATE embeddings SET vector = substr(vector, 1, ?)", (size,))
+        database.execute("ALTER TABLE embeddings DROP COLUMN parts_version")
+        database.execute("DELETE FROM _sqlite_migrations WHERE name = '0007_parts'")
+        database.execute("PRAGMA user_version = 5")
+    database.close()
+    (vault.data / "vectors.kebabvec").unlink()
+    found = vault.workspace.search(SearchQuery("what is on the last line about kettles")).hits[0].path
+    assert found == "long.md", "the older index answers as it is"
+    vault.workspace.ingest([], Callbacks())
+    pending = vault.workspace.pending()
+    assert (pending.texts, pending.outdated) == (0, len(vectors))
+    assert vault.workspace.vectors().indexed == vault.workspace.vectors().total
+    runs: list[int] = []
+    really = Graph.vector
+
+    def vector(graph: Graph, ids: Sequence[int], run: CancellableRun | None = None) -> Vector:
+        runs.append(len(ids))
+        return really(graph, ids, run)
+
+    monkeypatch.setattr(Graph, "vector", vector)
+    report = vault.workspace.embed(Callbacks())
+    parts = [len(blob) // size for _, blob in vectors]  # type: ignore[arg-type]
+    assert len(runs) == sum(parts) - len(parts), "no beginning is read again"
+    assert report.embedded == sum(count > 1 for count in parts)
+    assert vault.rows("SELECT text_hash, vector FROM embeddings ORDER BY 1") == vectors
+    assert vault.workspace.pending().outdated == 0
+    vault.workspace.close()
 
 
 def test_a_screen_that_was_open_before_the_upgrade_goes_on_searching(vault: Vault) -> None:

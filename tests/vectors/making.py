@@ -14,8 +14,8 @@ import numpy.typing as npt
 from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.ports import Among, Near, Vector
-from kebab_tui.vectors.faiss_index import FaissIndex, snapshot_of
-from kebab_tui.vectors.segment import Codes, Rows, rows_of
+from kebab_tui.vectors.faiss_index import FaissIndex, by_row, snapshot_of
+from kebab_tui.vectors.segment import Codes, Rows, decoded, rows_of
 from kebab_tui.vectors.sync import VectorFollower
 
 DIMS = 16
@@ -71,12 +71,15 @@ def resolved(among: Among) -> Sequence[ChunkRow]:
 def brute(
     held: Mapping[int, npt.NDArray[np.floating]], query: Vector, k: int, allowed: Iterable[int] | None = None
 ) -> list[int]:
-    """The rows of highest cosine by numpy alone, ties by row."""
+    """The rows of highest cosine by numpy alone, ties by row; `held` has one code or several for each row."""
     rows = np.array(sorted(held if allowed is None else set(held) & set(allowed)), np.int64)
     if not len(rows):
         return []
-    matrix = np.stack([held[row] for row in rows.tolist()]).astype(np.float16).astype(np.float64)
-    cosines = (matrix * query.astype(np.float64)).sum(axis=1).astype(np.float32)
+    held = {row: np.atleast_2d(held[row]) for row in rows.tolist()}
+    matrix = np.concatenate(list(held.values())).astype(np.float16).astype(np.float64)
+    products = (matrix * query.astype(np.float64)).sum(axis=1).astype(np.float32)
+    first = np.cumsum([0, *map(len, held.values())])[:-1]
+    cosines = np.maximum.reduceat(products, first)
     found: list[int] = rows[np.lexsort((rows, -cosines))][:k].tolist()
     return found
 
@@ -123,6 +126,12 @@ class DictStore:
         self.save({row: code.tobytes() for row, code in zip(rows, codes(vectors), strict=True)})
         return rows
 
+    def add_long(self, vectors: Sequence[Floats]) -> list[int]:
+        """New rows for texts of several parts."""
+        rows = list(range(self.last_row + 1, self.last_row + 1 + len(vectors)))
+        self.save({row: codes(parts).tobytes() for row, parts in zip(rows, vectors, strict=True)})
+        return rows
+
     def forget_log(self) -> None:
         self.floor = self.now
         self.log.clear()
@@ -158,4 +167,5 @@ def follower_of(store: DictStore, folder: Path | str, exact_up_to: int = EXACT) 
 def holds(index: FaissIndex, store: DictStore) -> bool:
     """Whether the index has exactly the vectors of the store, to the bit."""
     rows = index.snapshot.live_rows()
-    return index.snapshot.vectors(rows) == store.held and index.count == len(store.held)
+    stored, codes, _ = decoded(rows_of(list(store.held)), list(store.held.values()), DIMS)
+    return index.snapshot.codes_of(rows) == by_row(stored, codes) and index.count == len(store.held)

@@ -100,11 +100,13 @@ def test_a_row_added_again_is_found_by_its_new_vector_only() -> None:
     assert index.count == 50
 
 
-def test_a_repeated_row_gets_the_later_vector() -> None:
+def test_a_repeated_row_has_several_parts() -> None:
     index = index_of([1], unit(1))
-    a, b = unit(2, seed=3)
-    index.change([5, 5], np.stack([a, b]), [])
-    assert index.cosines(b, chunk_rows([5]))[chunk_rows([5])[0]] == pytest.approx(1, abs=1e-3)
+    parts = unit(2, seed=3)
+    index.change([5, 5], parts, [])
+    for part in parts:
+        assert index.cosines(part, chunk_rows([5]))[chunk_rows([5])[0]] == pytest.approx(1, abs=1e-3)
+    assert index.count == 2
 
 
 def test_equal_vectors_come_in_the_order_of_their_rows_however_many_they_are() -> None:

@@ -51,7 +51,7 @@ def test_what_was_written_is_read_to_the_bit(path: str) -> None:
     rows = contents.live_rows()
     assert saved.revision == 42
     assert saved.snapshot.live_rows().tolist() == rows.tolist()
-    assert saved.snapshot.vectors(rows) == contents.vectors(rows)
+    assert saved.snapshot.codes_of(rows) == contents.codes_of(rows)
     assert (saved.snapshot.deleted, saved.snapshot.count) == (31, 971)
 
 

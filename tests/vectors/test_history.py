@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from kebab_tui.search.ports import Vector
+from kebab_tui.vectors.segment import decoded, rows_of
 from tests.vectors.making import (
+    DIMS,
     DictStore,
     brute,
     codes,
@@ -46,6 +48,10 @@ class History(RuleBasedStateMachine):
     @rule(count=st.integers(1, 400), seed=SEEDS, equal=st.booleans())
     def add(self, count: int, seed: int, equal: bool) -> None:
         self.store.add(np.repeat(unit(1, seed), count, axis=0) if equal else unit(count, seed))
+
+    @rule(counts=st.lists(st.integers(1, 6), min_size=1, max_size=60), seed=SEEDS)
+    def add_long_texts(self, counts: list[int], seed: int) -> None:
+        self.store.add_long([unit(count, seed + place) for place, count in enumerate(counts)])
 
     @precondition(lambda self: self.store.held)
     @rule(share=st.floats(0.01, 1), seed=SEEDS)
@@ -85,7 +91,9 @@ class History(RuleBasedStateMachine):
         near = self.some(0.001, seed) if self.store.held else []
         query = self.vector(near[0]) if near and seed % 2 else unit(1, seed)[0]
         allowed = None if share is None else self.some(share, seed)
-        held = {row: self.vector(row) for row in self.store.held}
+        held = {
+            row: decoded(rows_of([row]), [blob], DIMS)[1] for row, blob in sorted(self.store.held.items())
+        }
         found = self.second.index.nearest(query, k, None if allowed is None else only(allowed))
         assert rows_in(found) == brute(held, query, k, allowed)
         assert self.first.index.nearest(query, k, None if allowed is None else only(allowed)) == found
@@ -97,7 +105,7 @@ class History(RuleBasedStateMachine):
         return [] if not rows else dice.choice(np.array(rows), count, replace=False).tolist()
 
     def vector(self, row: int) -> Vector:
-        stored = np.frombuffer(self.store.held[row], np.float16)
+        stored = np.frombuffer(self.store.held[row], np.float16)[:DIMS]
         return normal(stored[np.newaxis].astype(np.float32)).reshape(-1)
 
 

@@ -199,7 +199,7 @@ def test_an_invalid_blob_is_skipped(store: DictStore, tmp_path: Path) -> None:
     follower = follower_of(store, tmp_path)
     follower.open()
     del sound[9]
-    assert follower.index.snapshot.vectors(follower.index.snapshot.live_rows()) == sound
+    assert follower.index.snapshot.codes_of(follower.index.snapshot.live_rows()) == sound
     follower.close()
     assert follower_of(store, tmp_path).open().how == "loaded"
     store.save({8: b"\0" * 32})
@@ -337,7 +337,7 @@ class RealStore:
     def agrees(self, follower: VectorFollower) -> bool:
         with self.reader.vectors(MODEL) as log:
             contents = follower.index.snapshot
-            return contents.vectors(contents.live_rows()) == dict(log.all())
+            return contents.codes_of(contents.live_rows()) == dict(log.all())
 
 
 @pytest.fixture

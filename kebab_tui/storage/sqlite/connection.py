@@ -96,6 +96,8 @@ def open_reader(path: str) -> sqlite3.Connection:
         try:
             _reject_foreign(connection, path)
             _common_pragmas(connection)
+            # The system caches the file as well: 25 MB less for the screen, and no search is slower.
+            connection.execute("PRAGMA cache_size = -8192")
             _register_functions(connection)
             if _user_version(connection) == 0:
                 raise _nothing_indexed()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.domain.errors import StoreDamagedError
 from kebab_tui.domain.ids import ChunkRow
+from kebab_tui.domain.text import PARTS_VERSION
 from kebab_tui.own_files import Stamp, stamp_of
 from kebab_tui.search.ports import Among, FieldWeights
 from kebab_tui.storage.lock import DataFolder
@@ -36,7 +37,7 @@ _CHANGED = (
 )
 _WITHOUT = (
     "FROM chunks c LEFT JOIN embeddings e ON e.text_hash = c.embed_hash AND e.model = ?1 "
-    "WHERE e.text_hash IS NULL"
+    f"WHERE coalesce(e.parts_version, 0) < {PARTS_VERSION}"
 )
 
 
@@ -166,18 +167,32 @@ class VectorSource:
         return dict(self._connection.execute(statement, (self._model, json.dumps(list(rows)))))
 
     def pending(self, limit: int) -> list[PendingText]:
-        """Distinct texts without a vector, from the most recently changed notes first."""
+        """Distinct texts without a vector, from the most recently changed notes first; then outdated ones."""
         from kebab_tui.storage.ports import PendingText  # a search never needs it
 
         statement = (
-            "SELECT c.embed_hash, c.title, c.heading_path, c.text FROM chunks c JOIN ("
-            "SELECT max(w.id) AS id, max(d.mtime_ns) AS mtime "
-            f"FROM (SELECT c.id, c.doc_id, c.embed_hash {_WITHOUT}) w "
-            "JOIN documents d ON d.doc_id = w.doc_id "
-            "GROUP BY w.embed_hash ORDER BY mtime DESC, id LIMIT ?2"
-            ") p ON p.id = c.id ORDER BY p.mtime DESC, c.id"
+            "SELECT c.embed_hash, c.title, c.heading_path, c.text, coalesce(e.vector, x'') "
+            "FROM chunks c JOIN (SELECT max(w.id) AS id, max(d.mtime_ns) AS mtime, w.outdated "
+            "FROM (SELECT c.id, c.doc_id, c.embed_hash, e.text_hash IS NOT NULL AS outdated "
+            f"{_WITHOUT}) w JOIN documents d ON d.doc_id = w.doc_id "
+            "GROUP BY w.embed_hash ORDER BY w.outdated, mtime DESC, id LIMIT ?2"
+            ") p ON p.id = c.id LEFT JOIN embeddings e ON e.text_hash = c.embed_hash AND e.model = ?1 "
+            "ORDER BY p.outdated, p.mtime DESC, c.id"
         )
         return [PendingText(*row) for row in self._connection.execute(statement, (self._model, limit))]
+
+    def pending_of(self, rows: Sequence[ChunkRow]) -> list[PendingText]:
+        """As `pending`: the texts of these chunks, in their order."""
+        from kebab_tui.storage.ports import PendingText
+
+        statement = (
+            "SELECT c.embed_hash, c.title, c.heading_path, c.text, coalesce(e.vector, x'') "
+            "FROM json_each(?2) n CROSS JOIN chunks c ON c.id = n.value "
+            "LEFT JOIN embeddings e ON e.text_hash = c.embed_hash AND e.model = ?1 "
+            f"WHERE coalesce(e.parts_version, 0) < {PARTS_VERSION} GROUP BY c.embed_hash ORDER BY min(n.key)"
+        )
+        values = (self._model, json.dumps(list(rows)))
+        return [PendingText(*row) for row in self._connection.execute(statement, values)]
 
     def pending_since(self, revision: int) -> list[PendingText] | None:
         """Texts of chunks added after a revision; None if the log does not reach back so far."""
@@ -186,17 +201,20 @@ class VectorSource:
         if not self._log_reaches(revision):
             return None
         statement = (
-            "SELECT DISTINCT c.embed_hash, c.title, c.heading_path, c.text "
-            "FROM changes n JOIN chunks c ON c.id = n.chunk WHERE n.revision > ?2 AND n.op = 'add' "
-            "AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.text_hash = c.embed_hash AND e.model = ?1)"
+            "SELECT DISTINCT c.embed_hash, c.title, c.heading_path, c.text, coalesce(e.vector, x'') "
+            "FROM changes n JOIN chunks c ON c.id = n.chunk "
+            "LEFT JOIN embeddings e ON e.text_hash = c.embed_hash AND e.model = ?1 "
+            "WHERE n.revision > ?2 AND n.op = 'add' "
+            f"AND coalesce(e.parts_version, 0) < {PARTS_VERSION}"
         )
         return [PendingText(*row) for row in self._connection.execute(statement, (self._model, revision))]
 
     def still_pending(self, hashes: Sequence[bytes]) -> set[bytes]:
-        """The texts that a chunk still uses and that still have no vector."""
+        """The texts that a chunk still uses and that still have no vector, or an outdated one."""
         statement = (
             "SELECT DISTINCT c.embed_hash FROM chunks c WHERE c.embed_hash = ?2 AND NOT EXISTS "
-            "(SELECT 1 FROM embeddings e WHERE e.text_hash = c.embed_hash AND e.model = ?1)"
+            "(SELECT 1 FROM embeddings e WHERE e.text_hash = c.embed_hash AND e.model = ?1 "
+            f"AND e.parts_version >= {PARTS_VERSION})"
         )
         found = (self._connection.execute(statement, (self._model, each)).fetchone() for each in hashes)
         return {row[0] for row in found if row is not None}
@@ -204,7 +222,11 @@ class VectorSource:
     def pending_count(self) -> PendingCount:
         from kebab_tui.storage.ports import PendingCount
 
-        statement = f"SELECT count(*), count(DISTINCT c.embed_hash) {_WITHOUT}"
+        statement = (
+            "SELECT count(*) FILTER (WHERE e.text_hash IS NULL), "
+            "count(DISTINCT c.embed_hash) FILTER (WHERE e.text_hash IS NULL), "
+            f"count(DISTINCT e.text_hash) {_WITHOUT}"
+        )
         return PendingCount(*self._connection.execute(statement, (self._model,)).fetchone())
 
     def count(self) -> VectorCount:

@@ -15,7 +15,7 @@ import os
 import sqlite3
 import struct
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -35,7 +35,7 @@ from kebab_tui.storage.sqlite.connection import (
 
 _NORM_TOLERANCE = 0.01
 _VECTORS = (
-    "SELECT text_hash, model, vector FROM embeddings WHERE text_hash >= ? AND text_hash < ? "
+    "SELECT text_hash, model, vector, {version} FROM embeddings WHERE text_hash >= ? AND text_hash < ? "
     "AND typeof(text_hash) = 'blob' AND typeof(model) = 'text' AND typeof(vector) = 'blob' "
     "ORDER BY text_hash {order}, model {order}"
 )
@@ -154,8 +154,8 @@ def full_check(folder: DataFolder, *, indexes: bool = False) -> None:
         raise StoreDamagedError(_ALTERED)
 
 
-def readable_vectors(path: str) -> Iterator[tuple[bytes, str, bytes]]:
-    """Text hash, model and vector of every readable row of a database that was set aside.
+def readable_vectors(path: str) -> Iterator[tuple[bytes, str, bytes, int]]:
+    """Text hash, model, vectors and parts version of every readable row of a database that was set aside.
 
     Reads the table in 256 parts, each from both ends, so that a bad page hides no row but its own.
     """
@@ -164,20 +164,35 @@ def readable_vectors(path: str) -> Iterator[tuple[bytes, str, bytes]]:
     except sqlite3.Error:
         return
     try:
+        version = "0"
+        with contextlib.suppress(sqlite3.Error):
+            if any(row[1] == "parts_version" for row in connection.execute("PRAGMA table_info(embeddings)")):
+                version = "iif(typeof(parts_version) = 'integer', parts_version, 0)"
         for first in range(256):
             part = (bytes([first]), bytes([first + 1]) if first < 255 else b"\xff" * 17)
             for order in ("ASC", "DESC"):
                 try:
-                    for row in connection.execute(_VECTORS.format(order=order), part):
+                    for row in connection.execute(_VECTORS.format(order=order, version=version), part):
                         blob = row[2]
                         numbers = struct.unpack(f"<{len(blob) // 2}e", blob[: len(blob) & ~1])
-                        if abs(math.hypot(*numbers) - 1) < _NORM_TOLERANCE:  # shows most flipped bits
+                        if _has_unit_norms(numbers):
                             yield row
                     break
                 except sqlite3.Error:
                     continue
     finally:
         connection.close()
+
+
+def _has_unit_norms(numbers: Sequence[float]) -> bool:
+    """Whether it is one vector of length 1, or several one behind the other: shows most flipped bits."""
+    square = math.fsum(number * number for number in numbers)
+    count = round(square) if math.isfinite(square) else 0
+    if count < 1 or len(numbers) % count:
+        return False
+    size = len(numbers) // count
+    lengths = (math.hypot(*numbers[begin : begin + size]) for begin in range(0, len(numbers), size))
+    return all(abs(length - 1) < _NORM_TOLERANCE for length in lengths)
 
 
 def require_unaltered(title: str, heading_path: str, text: str, text_hash: bytes) -> None:

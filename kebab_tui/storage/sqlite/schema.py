@@ -6,7 +6,9 @@ data of the document and the text, because an external-content index needs all i
 one table. The first line of `chunks.title` is the indexed title, the others are further names, tags
 and dates of the note. `facets.ordinal` keeps the order of the note. `note_names` has the names of
 each note, one a line, and `names_fts` indexes them. The key of `embeddings` is the hash of the
-embedded text, so a vector outlives its chunk.
+embedded text, so a vector outlives its chunk. A vector of a long text is several, one behind the other:
+of its beginning, then of each part of the rest. `parts_version` is the PARTS_VERSION that made them, 0
+for a vector of the beginning alone.
 `words` lists every whole word ever indexed, for completions: the full text stores only stems.
 """
 
@@ -19,7 +21,7 @@ from zlib import crc32
 
 from kebab_tui.domain.text import RECIPE_VERSION
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 APPLICATION_ID = 0x6B656261  # "keba"
 GRAMS_VERSION = 2
 
@@ -309,6 +311,7 @@ FROM main.documents d JOIN main.sources s ON s.source_id = d.source_id;
     6: "CREATE TEMP VIEW IF NOT EXISTS sources AS SELECT *, 0 AS code FROM main.sources;\n"
     "CREATE TEMP VIEW documents AS SELECT *, '' AS dated, '' AS dated_by FROM main.documents;\n"
     + SQL_VIEWS.replace("CREATE VIEW", "CREATE TEMP VIEW"),
+    7: "CREATE TEMP VIEW embeddings AS SELECT *, 0 AS parts_version FROM main.embeddings;\n",
 }
 """For each step that changed tables: TEMP views that give a reader of the schema before it those after it.
 
@@ -402,6 +405,11 @@ def migrate(connection: sqlite3.Connection) -> None:
         for statement in statements_of(DATES + SQL_VIEWS):
             db.execute(statement)
         db.execute("PRAGMA user_version = 6")
+
+    @steps(name="0007_parts")
+    def parts(db: Database) -> None:
+        db.execute("ALTER TABLE embeddings ADD COLUMN parts_version INTEGER NOT NULL DEFAULT 0")
+        db.execute("PRAGMA user_version = 7")
 
     # Always our own connection: sqlite_utils might choose another SQLite.
     steps.apply(Database(connection))

@@ -26,6 +26,7 @@ from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.domain.links import LinkedNote
 from kebab_tui.domain.names import name_of
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.text import embedded_text
 from kebab_tui.domain.tokens import stem
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm
 from kebab_tui.search.match import Match, Not, Term, Word, any_of
@@ -403,6 +404,13 @@ class StoreSnapshot:
             document = rows.to_document(row[_CHUNK_WIDTH + 5 :])
             found[chunk.row] = FoundChunk(chunk, document, os.fsdecode(root), source, chunker_of(made_by))
         return found
+
+    def embedded_texts(self, wanted: Sequence[ChunkRow]) -> dict[ChunkRow, str]:
+        statement = (
+            "SELECT id, title, heading_path, text FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
+        )
+        read = self._connection.execute(statement, (json.dumps(list(wanted)),))
+        return {ChunkRow(row): embedded_text(*parts) for row, *parts in read}
 
     def unfinished(self, prefix: str, limit: int) -> list[str]:
         found = stem(prefix)

@@ -19,7 +19,7 @@ from kebab_tui.domain.change import Applied, Change
 from kebab_tui.domain.document import OtherFiles, Source, SourceState
 from kebab_tui.domain.errors import TEMPORARY, NotFoundError
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.domain.text import RECIPE_VERSION
+from kebab_tui.domain.text import PARTS_VERSION, RECIPE_VERSION
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite import recovery, rows, schema, vocabulary
 from kebab_tui.storage.sqlite.batch import UNSTORABLE, Batch
@@ -38,6 +38,7 @@ _MERGE_SHARE = 5
 """Nor does a smaller part than one in so many rows."""
 _MERGE_PAGES = 64
 """Size of one merge step: about 5 ms, at most 50; a saved note waits that long."""
+_SAVE_VECTORS = "INSERT INTO embeddings(text_hash, model, vector, parts_version) VALUES (?, ?, ?, ?)"
 _KEPT_REVISIONS = 5_000
 _KEPT_RUNS = 100
 _VECTORS_AT_ONCE = 4_096
@@ -204,30 +205,30 @@ class StoreWriter:
         self.mirror_sources()
 
     def save_vectors(self, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> int:
-        """Store (text hash, fp16 vector) pairs of a model; returns the new revision."""
+        """Store (text hash, fp16 vectors) pairs of a model; returns the new revision."""
         with self._transaction() as connection:
             self._bump()
             revision = self._revision()
             connection.executemany(
-                "INSERT OR IGNORE INTO embeddings(text_hash, model, vector) VALUES (?, ?, ?)",
-                [(text_hash, model, vector) for text_hash, vector in vectors],
+                "INSERT OR IGNORE INTO changes(revision, chunk, op) "
+                "SELECT ?, id, 'vector' FROM chunks WHERE embed_hash = ? AND NOT EXISTS "
+                "(SELECT 1 FROM embeddings WHERE text_hash = embed_hash AND model = ? AND vector = ?)",
+                [(revision, text_hash, model, vector) for text_hash, vector in vectors],
             )
             connection.executemany(
-                "INSERT OR IGNORE INTO changes(revision, chunk, op) "
-                "SELECT ?, id, 'vector' FROM chunks WHERE embed_hash = ?",
-                [(revision, text_hash) for text_hash, _ in vectors],
+                f"{_SAVE_VECTORS} ON CONFLICT(text_hash, model) DO UPDATE SET vector = excluded.vector, "
+                "parts_version = excluded.parts_version WHERE parts_version < excluded.parts_version",
+                [(text_hash, model, vector, PARTS_VERSION) for text_hash, vector in vectors],
             )
             self._prune_log(revision)
         return revision
 
-    def take_over(self, vectors: Iterable[tuple[bytes, str, bytes]]) -> None:
-        """Store (text hash, model, vector) of an earlier index; the texts follow later."""
+    def take_over(self, vectors: Iterable[tuple[bytes, str, bytes, int]]) -> None:
+        """Store (text hash, model, vectors, parts version) of an earlier index; the texts follow later."""
         rest = iter(vectors)
         while part := list(itertools.islice(rest, _VECTORS_AT_ONCE)):
             with self._transaction() as connection:
-                connection.executemany(
-                    "INSERT OR IGNORE INTO embeddings(text_hash, model, vector) VALUES (?, ?, ?)", part
-                )
+                connection.executemany(f"{_SAVE_VECTORS} ON CONFLICT(text_hash, model) DO NOTHING", part)
 
     def delete_vectors(self, model: str | None = None) -> int:
         """Delete vectors that no chunk uses, or all of a model; returns their number."""

@@ -69,7 +69,7 @@ def measure(data: str, growing: str, notes: str, environ: Mapping[str, str], que
             "x",
         ),
         *([] if was_building else [Figure("the building ended before the typing", 1, "!")]),
-        Figure("memory of the screen after that", held, "MB", 400),
+        Figure("memory of the screen after that", held, "MB", 300),
     ]
 
 

@@ -22,7 +22,7 @@ def measure(data: str, query: str, environ: Mapping[str, str]) -> list[Figure]:
             beside = max([beside, *map(peak_mb, children(pid))])
         screen.wait_for(ALL_HITS)
         return [
-            Figure("the screen, hybrid ready", rss_mb(pid), "MB", 400),
+            Figure("the screen, hybrid ready", rss_mb(pid), "MB", 300),
             Figure("the screen, at most", peak_mb(pid), "MB"),
             Figure("the process that looks for changes, at most", beside, "MB"),
         ]
