@@ -182,13 +182,13 @@ def similar_notes(
 
 
 def _mean(feed: ChangeFeed, notes: Sequence[Sequence[ChunkRow]], dims: int) -> list[Vector | None]:
-    """The mean of the vectors of each note, of length 1; None for a note without any."""
+    """The mean of the vectors of each note, all parts of passages included, of length 1; None without any."""
     import numpy as np
 
     blobs = feed.vectors([row for rows in notes for row in rows])
     found: list[Vector | None] = []
     for rows in notes:
-        valid = [blob for row in rows if len(blob := blobs.get(row, b"")) == 2 * dims]
+        valid = [blob for row in rows if (blob := blobs.get(row)) and len(blob) % (2 * dims) == 0]
         if not valid:
             found.append(None)
             continue
