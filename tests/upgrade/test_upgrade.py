@@ -300,7 +300,7 @@ def test_a_migration_that_is_killed_at_any_statement_is_finished_by_the_next(
     statements = killed_at(0, whole)
     assert statements is not None
     wanted, seen = shape(whole), set()
-    for statement in range(statements, statements // 3, -4):
+    for statement in range(statements, statements // 4, -4):
         killed = database(str(statement))
         assert killed_at(statement, killed) is None
         connection = sqlite3.connect(killed)
