@@ -123,7 +123,7 @@ def made_by(chunker: str) -> Mapping[str, str]:
 
 def all_made_by(chunker: str) -> str:
     """The mark of an index whose documents are all made by the present versions."""
-    return "+".join(f"{known.id}@{known.version}" for known in FORMATS.values()) + f"/{chunker}"
+    return "+".join(sorted(f"{known.id}@{known.version}" for known in FORMATS.values())) + f"/{chunker}"
 
 
 def upgrade_of(makers: Mapping[str, int], chunker: str) -> tuple[int, int] | None:

@@ -116,9 +116,9 @@ def test_each_mode_explains_what_it_has(embedded: Kebab) -> None:
                if part is not None}
         for mode in ("lexical", "vector", "hybrid")
     }  # fmt: skip
-    assert parts["lexical"] == {"schema_version", "tree", "lexical"}
-    assert parts["vector"] == {"schema_version", "tree", "semantic"}
-    assert parts["hybrid"] == {"schema_version", "tree", "lexical", "semantic", "fusion", "settings"}
+    assert parts["lexical"] == {"schema_version", "tree", "date", "lexical"}
+    assert parts["vector"] == {"schema_version", "tree", "date", "semantic"}
+    assert parts["hybrid"] == {"schema_version", "tree", "date", "lexical", "semantic", "fusion", "settings"}
 
 
 @pytest.mark.parametrize("flags", [(), ("--no-rerank",), ("--mode", "lexical"), ("--mode", "vector")])
