@@ -137,6 +137,7 @@ class NoteLink:
     `target` is None for an address, a broken link and a file that is not a note. `span`: the lines of the
     heading or block that it names. `candidates`: the notes that it could mean equally well, the nearest
     first, `target` among them; empty unless there are several. `file`: the path of a file that is no note.
+    `place`: where `target` is.
     """
 
     note: LinkedNote
@@ -146,6 +147,7 @@ class NoteLink:
     candidates: tuple[LinkedNote, ...] = ()
     problem: LinkProblem | None = None
     file: str = ""
+    place: LinkedNote | None = None
 
     @property
     def citation(self) -> Citation:

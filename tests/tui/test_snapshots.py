@@ -300,6 +300,7 @@ CASES = {
     "zoomed": Case("tokio", HYBRID, keys=("tab", "tab", "f11")),
     "completion_list": Case("rust ", HYBRID, keys=tuple("tag:"), awaited="infra"),
     "switcher": Case("rust", keys=("ctrl+g",), awaited="Recently changed", sizes=SIZES),
+    "links_page": Case("postgres backup", keys=("f9",), awaited="Linked from", sizes=SIZES),
     "new_note": Case("rust", keys=("ctrl+g", *"oners"), awaited="New note"),
     "palette": Case("rust", keys=("f2",), awaited="esc close"),
     "theme_preview": Case("rust", keys=("f2", *"theme nord"), awaited="Theme: nord"),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from kebab_tui.domain.citation import Located
 from kebab_tui.domain.hit import SearchHit
+from kebab_tui.tui.note_hits import is_whole
 from kebab_tui.tui.preview.matches import LONG_LINE, Find, Marks, MatchSpan
 from kebab_tui.tui.preview.painting import CHANGED, Line, Span, state_of
 from kebab_tui.tui.preview.source_lines import (
@@ -100,13 +101,15 @@ class TargetLines:
 def target_lines(hit: SearchHit, located: Located | None, lines: SourceLines) -> TargetLines:
     """The lines of the passage, checked against the file, which may have changed just now."""
     span = located.span if located else hit.citation.span
-    if not hit.text:
+    if is_whole(hit):
         return TargetLines(1, 1, None, "")
     if span.page is not None:
         return TargetLines(1, max(lines.count, 1), True, f"page {span.page}")
     state = state_of(hit, located)
     first, last = min(span.first, max(lines.count, 1)), min(span.last, max(lines.count, 1))
     if located is not None and located.state == "gone":
+        return TargetLines(first, last, None, state)
+    if located is None and not hit.text:  # lines that are not yet compared
         return TargetLines(first, last, None, state)
     sure = state != CHANGED and last == span.last
     if sure and isinstance(lines, WholeText):  # a large file is not decoded as it was for the index
