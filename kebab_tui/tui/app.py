@@ -655,7 +655,9 @@ class KebabApp(App[tuple[str, ...]]):
         self.preview.show_footer(f" {DOT} ".join(filter(None, (counts, back))))
 
     def _count_links(self) -> None:
-        if self.shown is not None and self.preview.display and len(self.screen_stack) == 1:
+        if len(self.screen_stack) > 1:  # a page above may have a long job
+            self._resting.key_pressed()
+        elif self.shown is not None:
             self.engine.count_links(self.shown)
 
     @on(messages.LinksCounted)

@@ -248,7 +248,8 @@ class LinksPage(FramedScreen[LinkChoice | None]):
             return
         for part in message.parts:
             if part.failure is not None and part.section == "out":
-                self._found, self._failure = {}, f"{part.failure.message} {DOT} {part.failure.hint}"
+                self._found, self._totals, self._remarks = {}, {}, {}
+                self._failure = f" {DOT} ".join(filter(None, (part.failure.message, part.failure.hint)))
                 continue
             rows = related(part)
             if part.first:
@@ -257,7 +258,8 @@ class LinksPage(FramedScreen[LinkChoice | None]):
                 self._found[part.section] = list(rows)
                 self._failure = ""
             self._totals[part.section] = part.total
-            self._remarks[part.section] = "" if part.failure is None else part.failure.message
+            remark = "" if part.failure is None else part.failure.message
+            self._remarks[part.section] = remark.replace(f" of {self.note.path}", "")
         self._list(stays=self._has_rows)
 
     def find(self, text: str) -> None:
@@ -372,10 +374,8 @@ class LinksPage(FramedScreen[LinkChoice | None]):
                 if new is not None and not new.problem:
                     self.dismiss(LinkChoice("create", new))
                 else:
-                    self.app.notify(
-                        "no new note: " + (new.problem if new else "the link names no note of this folder"),
-                        markup=False,
-                    )
+                    reason = new.problem if new else "the link does not name a note"
+                    self.preview.clear(f"No new note: {sanitize_line(reason)}")
             return
         hit = hit_of(item)
         if hit is not None:
