@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kebab_tui.domain.citation import Citation, SourceSpan
 from kebab_tui.domain.names import EXTENSION, is_called_after_its_folder, stem_of
+from kebab_tui.domain.pages import page_count
 
 if TYPE_CHECKING:
     from kebab_tui.domain.document import Document
@@ -137,6 +138,7 @@ class NoteLink:
     `target` is None for an address, a broken link and a file that is not a note. `span`: the lines of the
     heading or block that it names. `candidates`: the notes that it could mean equally well, the nearest
     first, `target` among them; empty unless there are several. `file`: the path of a file that is no note.
+    `place`: where `target` is.
     """
 
     note: LinkedNote
@@ -146,6 +148,7 @@ class NoteLink:
     candidates: tuple[LinkedNote, ...] = ()
     problem: LinkProblem | None = None
     file: str = ""
+    place: LinkedNote | None = None
 
     @property
     def citation(self) -> Citation:
@@ -154,10 +157,11 @@ class NoteLink:
 
     @property
     def target_citation(self) -> Citation | None:
-        """The lines that the link names, else the first line of its note."""
+        """The lines that the link names, else the first line or page of its note."""
         if self.target is None:
             return None
-        return Citation(self.target.path, self.span or SourceSpan(1, 1))
+        beginning = SourceSpan(1, 1, page=1 if page_count(self.target.facets) else None)
+        return Citation(self.target.path, self.span or beginning)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,7 @@ def note_links(
             one.candidates if len(one.candidates) > 1 else (),
             one.problem,
             one.file,
+            one.candidates[0] if one.candidates else None,
         )
         for one in page
     )

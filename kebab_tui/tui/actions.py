@@ -30,7 +30,7 @@ from kebab_tui.tui.keys import arrives_as, shown
 Place = Literal["everywhere", "query", "lists", "panel", "vim"]
 PLACES: tuple[Place, ...] = ("query", "lists", "panel", "vim")
 
-ScreenName = Literal["Main", "Files", "Why not", "Help", "Palette", "Switcher"]
+ScreenName = Literal["Main", "Files", "Why not", "Help", "Palette", "Switcher", "Links"]
 SCREENS: tuple[ScreenName, ...] = get_args(ScreenName)
 
 Section = Literal[
@@ -45,6 +45,7 @@ Section = Literal[
     "Help",
     "Palette",
     "Switcher",
+    "Links",
 ]
 SECTIONS: tuple[Section, ...] = get_args(Section)
 
@@ -167,6 +168,14 @@ ACTIONS: Actions = (
            ("ctrl+space",), vim=("space",), when="hits", in_footer=2, in_pane=True),
     Action("switcher", "go to note", "Go to a note by its name, or start a new one", "Notes",
            ("ctrl+g",), vim=("'",), in_footer=4),
+    Action("links", "links", "Show the links of the note, those to it, similar notes and broken links",
+           "Notes", ("f9",), vim=("L",), when="hits", in_footer=4),
+    Action("follow", "follow link", "Show the note of the first link in the cited lines; deletes no word",
+           "Notes", ("ctrl+f",), vim=("f",), when="hits", in_footer=5, in_pane=True),
+    Action("visit_back", "note before", "Go back to the note that a link was followed from", "Notes",
+           ("alt+left",), vim=("H",), when="hits"),
+    Action("visit_forward", "note after", "Go forward again to the followed note", "Notes",
+           ("alt+right",), vim=("J",), when="hits"),
     Action("focus_query", "query", "Go to the query box", "Query",
            ("ctrl+l",), vim=("/", "i")),
     Action("mode", "mode", "Switch the mode: hybrid, keyword, semantic", "Query",
@@ -233,18 +242,18 @@ ACTIONS: Actions = (
            ("f12",), also=("Files",)),
     Action("sample_vault", "sample notes", "Try the screen on the sample notes", "Screen",
            ("f7",), when="first_run", in_footer=2),
-    Action("help", "help", "Show the query language and the keys", "Screen",
-           ("f1",), vim=("?",), in_footer=7, also=("Files", "Why not", "Palette", "Help", "Switcher")),
+    Action("help", "help", "Show the query language and the keys", "Screen", ("f1",), vim=("?",),
+           in_footer=7, also=("Files", "Why not", "Palette", "Help", "Switcher", "Links")),
     Action("palette", "commands", "Find an action by its name", "Screen",
-           ("f2",), vim=(":",), in_footer=6, also=("Files", "Why not", "Palette", "Switcher")),
+           ("f2",), vim=(":",), in_footer=6, also=("Files", "Why not", "Palette", "Switcher", "Links")),
     Action("back", "back", "Close what is on top, stop the search, go to the query, clear it", "Screen",
            ("escape",)),
     Action("interrupt", "copy or quit", "Copy the selected text; else leave --pick; twice: quit",
-           "Screen", ("ctrl+c",), also=("Files", "Why not", "Help", "Palette", "Switcher")),
+           "Screen", ("ctrl+c",), also=("Files", "Why not", "Help", "Palette", "Switcher", "Links")),
     Action("suspend", "suspend", "Suspend the program; `fg` in the shell brings it back", "Screen",
-           ("ctrl+z",), also=("Files", "Why not", "Help", "Palette", "Switcher")),
+           ("ctrl+z",), also=("Files", "Why not", "Help", "Palette", "Switcher", "Links")),
     Action("quit", "quit", "Quit", "Screen", ("ctrl+q",), vim=("q",), in_footer=12,
-           also=("Files", "Why not", "Help", "Palette", "Switcher"), needs_key=True),
+           also=("Files", "Why not", "Help", "Palette", "Switcher", "Links"), needs_key=True),
     Action("files_open", "open", "Open the file, or fold the group", "Files",
            ("enter", "ctrl+o"), vim=("e",), runs="screen.open", in_footer=1),
     Action("files_retry", "retry failed", "Read the failed files again", "Files",
@@ -347,6 +356,40 @@ ACTIONS: Actions = (
            query=("shift+up",), runs="screen.scroll_preview(-1)"),
     Action("switcher_close", "close", "Go back to the hits", "Switcher",
            query=("escape",), runs="screen.dismiss", in_footer=1, needs_key=True),
+    Action("links_open", "open", "Open the note at the line, or pick it; copy an address or a file's path",
+           "Links", query=("enter", "ctrl+o"), runs="screen.use('open')", in_footer=1),
+    Action("links_follow", "follow", "Show the links of the selected note; deletes no word", "Links",
+           query=("ctrl+f",), runs="screen.follow", in_footer=1),
+    Action("links_back", "back", "Go back to the links of the note before", "Links",
+           query=("alt+left",), runs="screen.step(-1)", in_footer=1),
+    Action("links_forward", "forward", "Go forward again to the links of the note after", "Links",
+           query=("alt+right",), runs="screen.step(1)"),
+    Action("links_section", "next part", "Go to the next part: links, linked from, similar, broken", "Links",
+           query=("tab",), runs="screen.section(1)", in_footer=1),
+    Action("links_previous_section", "previous part", "Go to the previous part", "Links",
+           query=("shift+tab",), runs="screen.section(-1)"),
+    Action("links_copy", "copy", "Copy the citation of the row, or its address", "Links",
+           query=("ctrl+y",), runs="screen.use('copy')", in_footer=1),
+    Action("links_create", "new", "Start the note that a broken link names", "Links",
+           query=("alt+c",), runs="screen.use('create')", in_footer=1),
+    Action("links_next", "next", "Go to the next link", "Links",
+           query=("down", "ctrl+n"), runs="screen.move(1)"),
+    Action("links_previous", "previous", "Go to the previous link", "Links",
+           query=("up", "ctrl+p"), runs="screen.move(-1)"),
+    Action("links_page_down", "page down", "Go a page of links down", "Links",
+           query=("pagedown",), runs="screen.page(1)"),
+    Action("links_page_up", "page up", "Go a page of links up", "Links",
+           query=("pageup",), runs="screen.page(-1)"),
+    Action("links_first", "first", "Go to the first link", "Links",
+           query=("ctrl+home",), runs="screen.move(-1000000000)"),
+    Action("links_last", "last", "Go to the last link", "Links",
+           query=("ctrl+end",), runs="screen.move(1000000000)"),
+    Action("links_scroll_down", "scroll down", "Scroll the previewed note down", "Links",
+           query=("shift+down",), runs="screen.scroll_preview(1)"),
+    Action("links_scroll_up", "scroll up", "Scroll the previewed note up", "Links",
+           query=("shift+up",), runs="screen.scroll_preview(-1)"),
+    Action("links_close", "close", "Go back to the hits; the preview shows the note visited last", "Links",
+           query=("escape", "f9"), runs="screen.dismiss", in_footer=1, needs_key=True),
 )  # fmt: skip
 
 

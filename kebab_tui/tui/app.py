@@ -9,6 +9,7 @@ Results of an earlier query are dropped; after an error the last hits stay.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -40,6 +41,7 @@ from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.keys import KeysInOrder
 from kebab_tui.tui.launch import Options
 from kebab_tui.tui.layout import LayoutName, Toggles
+from kebab_tui.tui.note_hits import Visits, count_words, note_hit
 from kebab_tui.tui.preview.pane import Preview
 from kebab_tui.tui.recent_notes import RecentNotes
 from kebab_tui.tui.results import Panes, ResultsPresenter
@@ -53,10 +55,14 @@ from kebab_tui.tui.widgets.footer import KeysLine
 from kebab_tui.tui.widgets.hits_list import HitsList
 from kebab_tui.tui.widgets.query_box import QueryBox, QueryLine
 from kebab_tui.tui.widgets.query_text import ChipsLine
+from kebab_tui.tui.widgets.segments import DOT, one_line
 from kebab_tui.tui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
-    from kebab_tui.domain.hit import SearchResponse
+    from kebab_tui.domain.citation import Located
+    from kebab_tui.domain.hit import SearchHit, SearchResponse
+    from kebab_tui.domain.ids import ChunkId, DocId
+    from kebab_tui.tui.screens.links_page import LinksPage
     from kebab_tui.workspace import Workspace
 
 NOTIFICATION_S = 5.0
@@ -109,13 +115,18 @@ class KebabApp(App[tuple[str, ...]]):
         self.indexing = indexing or BackgroundIndexing(settings.data_dir, options.config)
         self.current_query = CurrentQuery(self.engine, mode, page)
         self.typing = TypingDebounce(self._typing_paused)
+        self._resting = TypingDebounce(self._count_links)
+        self._counted: dict[DocId, tuple[int, str]] = {}
+        """The counts of links of notes, and when they were counted."""
+        self._changes = 0
+        """How often the counts may have changed."""
 
         # Attributes, not lookups: a result may arrive after the last widget was removed.
         self.chips = ChipsLine(id="chips")
         self.hits = hits or HitsList(id="hits")
         key = partial(first_key, self.actions)
         self.words = TextPane(accept_key=key("complete"), drop_key=key("drop_filter"), id="words")
-        self.preview = Preview(id="preview")
+        self.preview = Preview(has_footer=True, id="preview")
         self.preview.wraps = self._choices.wrap
         what_if_keys = Keys(
             f"{key('rrf_k_down')} {key('rrf_k_up')}",
@@ -168,6 +179,11 @@ class KebabApp(App[tuple[str, ...]]):
         """What the present arrangement of the panes is for."""
         self._jumps = 0
         """How many pages the user has asked to jump ahead of the loaded ones."""
+        self.visits = Visits()
+        self.visited: SearchHit | None = None
+        """The note in the preview instead of the selected hit, after a link was followed."""
+        self._visited_from: ChunkId | None = None
+        """The selected hit meanwhile."""
         self.new_note: tuple[str, str] | None = None
         """The text in the box when a note was created, and the query that shows it once it is indexed."""
 
@@ -198,6 +214,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.show_mode()
         self.current_query.start_clock(self, self._searching)
         self.typing.start_clock(self)
+        self._resting.start_clock(self)
         self.indexing.report_to(self.post_message)
         self.box.focus()
         self.arrange()
@@ -362,6 +379,7 @@ class KebabApp(App[tuple[str, ...]]):
             return  # the initial text of the box
         self._cursor_is_pinned = False
         self._jumps = 0
+        self.visited = None
         self.typing.key_pressed()
 
         def search() -> None:
@@ -408,6 +426,8 @@ class KebabApp(App[tuple[str, ...]]):
                 self._has_news = False
                 # A saved note counts as shown once the response is painted.
                 self.call_after_refresh(self.results.reload_note)
+                if self.visited is not None:
+                    self.call_after_refresh(self.preview.reread, self.visited)
             for action_id in self._pending.release(self.current_query.query.text):
                 self._commands.perform(action_id)
         if response.hits:
@@ -510,6 +530,8 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.EngineWarm)
     def _engine_warm(self) -> None:
         tune_for_typing()
+        self._changes += 1  # similar notes can be counted now
+        self._show_counts()
 
     @on(messages.SourcesCounted)
     def _sources_counted(self, message: messages.SourcesCounted) -> None:
@@ -542,6 +564,8 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.CorpusChanged)
     def _corpus_changed(self) -> None:
         self._has_news = True
+        self._changes += 1
+        self._links_page(lambda page: page.reload())
         if self.new_note is not None:
             (text, query), self.new_note = self.new_note, None
             if self.box.value == text != query:
@@ -565,7 +589,9 @@ class KebabApp(App[tuple[str, ...]]):
     # The selected hit
 
     @on(HitsList.Moved)
-    def _hit_selected(self) -> None:
+    def _hit_selected(self, message: HitsList.Moved) -> None:
+        if message.hit.chunk_id != self._visited_from:
+            self.visited = None
         if not self.typing.is_typing:
             self._preview_selected()
         self.explain_selected()
@@ -575,21 +601,115 @@ class KebabApp(App[tuple[str, ...]]):
         self.hits.fill()
 
     def _preview_selected(self) -> None:
-        if (hit := self.hits.selected) is not None:
+        if self.visited is None and (hit := self.hits.selected) is not None:
             self.results.show_preview(hit)
             if hit.stale or hit.gone or not self.preview.is_certain:
                 self.engine.locate(hit)
+            self._show_counts()
 
     @on(messages.HitLocated)
     def _hit_located(self, message: messages.HitLocated) -> None:
-        self.results.show_located(message.hit, message.located)
+        self._links_page(lambda page: page.located(message.hit, message.located))
+        self._show_located(message.hit, message.located)
+
+    def _show_located(self, hit: SearchHit, located: Located) -> None:
+        if self.visited is None:
+            self.results.show_located(hit, located)
+        elif hit == self.visited:
+            self.preview.show(hit, located)
+
+    # Visited notes
+
+    @property
+    def shown(self) -> SearchHit | None:
+        """The visited note, else the selected hit."""
+        return self.visited or self.hits.selected
+
+    def show_visited(self, place: SearchHit) -> None:
+        """Show another note in the preview; the selected hit stays selected."""
+        selected = self.hits.selected
+        self.pin_cursor()
+        if "preview" not in layout.choose(*self.size, self.toggles, self._choices.layout).panes:
+            self.toggles = replace(self.toggles, preview=True, zoomed=None)
+            self.arrange()
+        if selected is not None and place.chunk_id == selected.chunk_id:
+            self.end_visit()
+            return
+        self.visited, self._visited_from = place, None if selected is None else selected.chunk_id
+        self.preview.show(place)
+        self.engine.locate(place)
+        self._show_counts()
+
+    def end_visit(self) -> None:
+        """Show the selected hit again."""
+        self.visited = None
+        self._preview_selected()
+
+    def _show_counts(self) -> None:
+        """Show the counts of links of the note in the preview; count them once the keys rest."""
+        if (note := self.shown) is None:
+            return
+        counted_at, counts = self._counted.get(note.doc_id, (-1, ""))
+        if counted_at != self._changes:
+            self._resting.key_pressed()
+        back = f"{first_key(self.actions, 'visit_back')} back" if self.visited is not None else ""
+        self.preview.show_footer(f" {DOT} ".join(filter(None, (counts, back))))
+
+    def _count_links(self) -> None:
+        if len(self.screen_stack) > 1:  # a page above may have a long job
+            self._resting.key_pressed()
+        elif self.shown is not None:
+            self.engine.count_links(self.shown)
+
+    @on(messages.LinksCounted)
+    def _links_counted(self, message: messages.LinksCounted) -> None:
+        self._counted[message.doc_id] = self._changes, count_words(message.counts)
+        self._show_counts()
+
+    @on(Preview.FooterClicked)
+    async def _footer_clicked(self) -> None:
+        await self.action_act("links")
+
+    @on(messages.LinkFollowed)
+    def _link_followed(self, message: messages.LinkFollowed) -> None:
+        link = message.link
+        if message.origin != self.shown:
+            return
+        if isinstance(link, Failure):
+            self.status.show_error(link.message, link.hint)
+        elif link is None:
+            key = first_key(self.actions, "links")
+            self.tell(Notice("follow", f"no link in the cited lines; {key}: all links"))
+        elif link.place is None:
+            reason = f"a file that is no note: {link.file}" if link.file else "the link is broken"
+            self.tell(Notice("follow", f"{reason}: {one_line(str(link.link))}"))
+        else:
+            cited = link.target_citation if link.span is not None else None
+            place = note_hit(link.place, cited, document=link.target)
+            self.visits.go(message.origin, place)
+            self.show_visited(place)
+
+    @on(messages.LinksFound)
+    def _links_found(self, message: messages.LinksFound) -> None:
+        self._links_page(lambda page: page.links_found(message))
+
+    def _links_page(self, act: Callable[[LinksPage], None]) -> None:
+        """Act on the open links page, if there is one."""
+        if len(self.screen_stack) == 1:
+            return
+        from kebab_tui.tui.screens.links_page import LinksPage  # the first paint does not need it
+
+        for screen in self.screen_stack:  # a help page may be above it
+            if isinstance(screen, LinksPage):
+                screen.preview.engine = self.preview.engine
+                act(screen)
 
     @on(messages.HitsLocated)
     def _hits_located(self, message: messages.HitsLocated) -> None:
         self.history.add(self.current_query.query.text)
         for place in message.hits:
             if place.located is not None and not self.preview.is_showing(place.hit, place.located):
-                self.results.show_located(place.hit, place.located)
+                self._show_located(place.hit, place.located)
         self.hand_off.resume(message)
 
     def _files_opened(self, edited: tuple[str, ...]) -> None:

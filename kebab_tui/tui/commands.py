@@ -6,6 +6,7 @@ import os
 from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
@@ -20,11 +21,13 @@ from kebab_tui.tui.keys import capitalized
 from kebab_tui.tui.launch import ABORTED, has_job_control, stop_until_foreground
 from kebab_tui.tui.layout import Pane, swapped
 from kebab_tui.tui.new_note import NewNote, name_query
+from kebab_tui.tui.note_hits import is_whole
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from kebab_tui.tui.suggestions import first_shorter
 
 if TYPE_CHECKING:
     from kebab_tui.tui.app import KebabApp
+    from kebab_tui.tui.screens.links_page import LinkChoice, LinksPage
     from kebab_tui.tui.screens.switcher import Choice
 
 
@@ -46,9 +49,12 @@ class Commands:
     # Hits
 
     def do_open(self) -> None:
-        """Open the chosen hits; with --pick, exit with their citations instead."""
+        self._open(self._chosen())
+
+    def _open(self, hits: tuple[SearchHit, ...]) -> None:
+        """Open the hits; with --pick, exit with their citations instead."""
         hand_off = self._app.hand_off
-        (hand_off.pick if self._app.options.pick else hand_off.open)(self._chosen())
+        (hand_off.pick if self._app.options.pick else hand_off.open)(hits)
 
     def do_next_hit(self) -> None:
         self._move_or_scroll(down=True)
@@ -112,16 +118,24 @@ class Commands:
         self._app.hits.fold()
 
     def do_copy(self) -> None:
-        self._app.hand_off.copy(self._chosen(), with_text=False)
+        self._copy(self._chosen())
+
+    def _copy(self, hits: tuple[SearchHit, ...]) -> None:
+        """Copy the citations; the path of a whole note."""
+        if len(hits) == 1 and is_whole(hits[0]):
+            self._app.hand_off.copy_path(hits[0])
+        else:
+            self._app.hand_off.copy(hits, with_text=False)
 
     def do_copy_text(self) -> None:
         self._app.hand_off.copy(self._chosen(), with_text=True)
 
     def _chosen(self) -> tuple[SearchHit, ...]:
-        hits = self._app.hits
-        if hits.marked:
-            return hits.marked
-        return (hits.selected,) if hits.selected is not None else ()
+        """The visited note, else the marked hits, else the selected one."""
+        app = self._app
+        if app.visited is None and app.hits.marked:
+            return app.hits.marked
+        return (app.shown,) if app.shown is not None else ()
 
     # Notes
 
@@ -147,10 +161,7 @@ class Commands:
         if choice is None:
             return
         if isinstance(choice.note, NewNote):
-            if app.hand_off.create(choice.note.path):
-                app.new_note = app.box.value, f"{name_query(stem_of(choice.note.path))} "
-                if app.results.is_read_only:
-                    app.status.show_message(READ_ONLY)
+            self._create(choice.note)
         elif choice.verb == "copy":
             app.hand_off.copy_path(choice.note)
         elif choice.verb == "search":
@@ -159,6 +170,65 @@ class Commands:
             app.box.write(f"{name_query(choice.note.name)} ")
         else:
             app.hand_off.open_note(choice.note)
+
+    def _create(self, note: NewNote) -> None:
+        app = self._app
+        if app.hand_off.create(note.path):
+            app.new_note = app.box.value, f"{name_query(stem_of(note.path))} "
+            if app.results.is_read_only:
+                app.status.show_message(READ_ONLY)
+
+    def do_links(self) -> Awaitable[None] | None:
+        from kebab_tui.tui.screens.links_page import LinksPage  # the first paint does not need it
+
+        app = self._app
+        if (note := app.shown) is None:
+            return None
+        page = LinksPage(
+            app.actions,
+            app.engine,
+            note,
+            visit=app.visits.go,
+            step=app.visits.step,
+            creates=not app.options.pick,
+        )
+        page.preview.wraps = app.preview.wraps
+        page.preview.engine = app.preview.engine
+        return app.push_screen(page, partial(self._link_chosen, page))
+
+    def _link_chosen(self, page: LinksPage, choice: LinkChoice | None) -> None:
+        app = self._app
+        if app.shown is not None and page.note.chunk_id != app.shown.chunk_id:
+            app.show_visited(page.note)
+        if choice is None:
+            return
+        if isinstance(choice.what, NewNote):
+            self._create(choice.what)
+        elif isinstance(choice.what, str):
+            app.hand_off.copy_line(choice.what)
+        elif choice.verb == "copy":
+            self._copy((choice.what,))
+        else:
+            self._open((choice.what,))
+
+    def do_follow(self) -> None:
+        """Show the note of the first link in the cited lines, when the engine has found it."""
+        if self._app.shown is not None:
+            self._app.engine.follow(self._app.shown)
+
+    def do_visit_back(self) -> None:
+        self._step(-1, "no note before this one")
+
+    def do_visit_forward(self) -> None:
+        self._step(1, "no note after this one")
+
+    def _step(self, by: int, otherwise: str) -> None:
+        app = self._app
+        place = None if app.shown is None else app.visits.step(by, app.shown)
+        if place is None:
+            app.tell(Notice("visits", otherwise))
+        else:
+            app.show_visited(place)
 
     # Query
 
@@ -356,6 +426,8 @@ class Commands:
             app.box.close_completions()
         elif app.current_query.is_slow:
             app.stop_search()
+        elif app.visited is not None:
+            app.end_visit()
         elif app.has_vim_keys and not app.is_normal:
             app.is_normal = True
         elif app.focused is not app.box:

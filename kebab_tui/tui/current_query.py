@@ -27,7 +27,7 @@ MOVES = frozenset({
     "next_hit", "previous_hit", "next_page", "previous_page", "half_page_down", "half_page_up",
     "first_hit", "last_hit",
 })  # fmt: skip
-_CONCERN_A_HIT = frozenset({"open", "copy", "copy_text", "expand", "mark"})
+_CONCERN_A_HIT = frozenset({"open", "copy", "copy_text", "expand", "mark", "links", "follow"})
 
 
 class QueryEngine(Protocol):

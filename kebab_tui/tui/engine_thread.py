@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from kebab_tui import memory
+from kebab_tui.domain.citation import Located
 from kebab_tui.domain.errors import (
     KebabError,
+    NotFoundError,
     NotIndexedError,
     RawQueryError,
     UsageError,
@@ -41,6 +43,11 @@ from kebab_tui.tui.messages import (
     Explained,
     HitLocated,
     HitsLocated,
+    LinkFollowed,
+    LinksCounted,
+    LinkSection,
+    LinksFound,
+    LinksPart,
     LiveChanged,
     LocatedHit,
     MoreFound,
@@ -52,10 +59,12 @@ from kebab_tui.tui.messages import (
     SuggestionsReady,
     WhyNotReady,
 )
+from kebab_tui.tui.note_hits import is_whole, path_of
 from kebab_tui.tui.page_thread import PageThread
 from kebab_tui.tui.suggestions import Suggestion, ordered, shorter
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.links import LinkDirection, NoteLink
     from kebab_tui.indexing.status import LiveState
     from kebab_tui.search.find_names import FoundNote
     from kebab_tui.workspace import Workspace
@@ -78,6 +87,17 @@ _PAINT_S = 0.05
 _STEPS_S = 0.03
 """A long job works this long between two polls; a request interrupts it after one step."""
 _UNKNOWN = -1
+
+FIRST_LINKS = 300
+"""Links of each direction that are shown at once."""
+_LINKS = 2_000
+"""Links that are read between two requests."""
+MOST_LINKS = 20_000
+COUNTED_LINKS = 1_000
+"""From this number on, links are not counted exactly."""
+MOST_SIMILAR = 10
+LEAST_COSINE = 0.4
+"""Notes of a lower cosine do not count as similar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +215,7 @@ class EngineThread:
 
     def locate(self, hit: SearchHit) -> None:
         """Locate the passage of a hit in its file; replaces an earlier request."""
-        job = _Job("locate", lambda workspace: HitLocated(hit, workspace.locate(hit)))
+        job = _Job("locate", lambda workspace: HitLocated(hit, _locate(workspace, hit)))
         self._send_located((hit,), job, replaces=True)
 
     def locate_all(self, number: int, hits: Sequence[SearchHit], query: str) -> None:
@@ -205,7 +225,7 @@ class EngineThread:
             located = []
             for hit in hits:
                 try:
-                    place = workspace.locate(hit)
+                    place = _locate(workspace, hit)
                     position = workspace.matching_position(hit, place, query)
                     located.append(LocatedHit(hit, place, position=position))
                 except KebabError as error:
@@ -249,6 +269,26 @@ class EngineThread:
         self._send(_Job("notes", run), replaces=True)
         if not typed.strip():
             self._send(_Job("names", _read_names))
+
+    def find_links(self, number: int, note: SearchHit) -> None:
+        """Find all that a note is related to; replaces an earlier request."""
+        self.run_in_steps(lambda workspace: _links_by_steps(workspace, number, note, self._post_result))
+
+    def count_links(self, note: SearchHit) -> None:
+        """Count what a note is related to; by meaning too, if the vectors are open."""
+        by_meaning = self._loads_model and self._warming is None
+        self.run_in_steps(lambda workspace: _count_by_steps(workspace, note, by_meaning, self._post_result))
+
+    def follow(self, hit: SearchHit) -> None:
+        """Find the first link in the lines of a hit; in the whole note if it is one."""
+
+        def run(workspace: Workspace) -> Message:
+            try:
+                return LinkFollowed(hit, _first_link(workspace, hit))
+            except Exception as error:  # noqa: BLE001 - a defect is shown, too
+                return LinkFollowed(hit, failure_of(error) or defect(error))
+
+        self._send(_Job("follow", run), replaces=True)
 
     def why_not(self, query: SearchQuery, path: str) -> None:
         """Find out why the note at `path` is not among the hits."""
@@ -465,6 +505,86 @@ def _notes(workspace: Workspace, ids: tuple[DocId, ...]) -> list[FoundNote]:
     """The notes with these ids, in their order, as far as they exist."""
     found = workspace.find("", len(ids), filters=SearchFilters(doc_ids=ids)) if ids else []
     return sorted(found, key=lambda note: ids.index(note.document.doc_id))
+
+
+def _locate(workspace: Workspace, hit: SearchHit) -> Located:
+    """The present lines of a hit; by the index if it has no text of its own."""
+    if is_whole(hit):
+        return Located(hit.citation.span, "same" if os.path.isfile(path_of(hit)) else "gone")
+    if hit.text:
+        return workspace.locate(hit)
+    try:
+        cited = replace(hit.citation, path=path_of(hit))
+        return workspace.locate_citation(str(cited)).located
+    except NotFoundError:  # the note or the line is not there any more
+        return Located(hit.citation.span, "changed" if os.path.isfile(path_of(hit)) else "gone")
+
+
+def _links_by_steps(
+    workspace: Workspace, number: int, note: SearchHit, post: Callable[[Message], object]
+) -> Iterator[bool]:
+    """Post the first links of each direction at once, then broken links, similar notes, and the rest."""
+    path = path_of(note)
+
+    def part(section: LinkDirection, first: int = 0, most: int = FIRST_LINKS) -> LinksPart:
+        found = workspace.links(path, section, None, most, first)
+        return LinksPart(section, first, found.links, found.total)
+
+    try:
+        parts = [part("out"), part("in"), part("external")]
+        if parts[0].total <= FIRST_LINKS:
+            parts.append(part("broken"))
+        post(LinksFound(number, tuple(parts)))
+        yield True
+        post(LinksFound(number, (_similar(workspace, path),)))
+        yield True
+        if parts[0].total > FIRST_LINKS:
+            post(LinksFound(number, (part("broken", most=MOST_LINKS),)))
+            yield True
+        for begun in parts[:3]:
+            assert begun.section != "similar"
+            for first in range(FIRST_LINKS, min(begun.total, MOST_LINKS), _LINKS):
+                post(LinksFound(number, (part(begun.section, first, _LINKS),)))
+                yield True
+    except Exception as error:  # noqa: BLE001 - the page shows a defect, too
+        failure = failure_of(error) or defect(error)
+        post(LinksFound(number, (LinksPart("out", 0, (), 0, failure),)))
+
+
+def _similar(workspace: Workspace, path: str) -> LinksPart:
+    try:
+        found = [one for one in workspace.similar(path, MOST_SIMILAR) if one.cosine >= LEAST_COSINE]
+    except KebabError as error:
+        return LinksPart("similar", 0, (), 0, failure_of(error))
+    return LinksPart("similar", 0, tuple(found), len(found))
+
+
+def _count_by_steps(
+    workspace: Workspace, note: SearchHit, by_meaning: bool, post: Callable[[Message], object]
+) -> Iterator[bool]:
+    path, counts = path_of(note), dict[LinkSection, int]()
+    with contextlib.suppress(KebabError):  # the page shows why
+        for section in ("out", "in"):
+            counts[section] = workspace.links(path, section, None, 0).total
+            yield True
+        if 0 < counts["out"] < COUNTED_LINKS:  # broken ones take long to find
+            counts["broken"] = workspace.links(path, "broken", None, 0).total
+            counts["out"] -= counts["broken"]
+            yield True
+        if by_meaning and (similar := _similar(workspace, path)).failure is None:
+            counts["similar"] = similar.total
+    post(LinksCounted(note.doc_id, counts))
+
+
+def _first_link(workspace: Workspace, hit: SearchHit) -> NoteLink | None:
+    """The first link to a note in the lines of a hit, else the first broken one or a file."""
+    span, other = hit.citation.span, None
+    for link in workspace.links(path_of(hit), "out").links:
+        if is_whole(hit) or span.first <= link.link.line <= span.last:
+            if link.place is not None:
+                return link
+            other = other or link
+    return other
 
 
 def _home(workspace: Workspace, notes: tuple[DocId, ...]) -> tuple[str, str] | None:

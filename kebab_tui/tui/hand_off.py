@@ -39,6 +39,7 @@ from kebab_tui.tui.actions import Actions, first_key
 from kebab_tui.tui.clipboard import citations_text, copy, quotations_text
 from kebab_tui.tui.launch import Options, PickedAs
 from kebab_tui.tui.messages import HitsLocated, LocatedHit
+from kebab_tui.tui.note_hits import path_of
 from kebab_tui.tui.preview.painting import moved_words
 from kebab_tui.tui.recent_notes import RecentNotes
 from kebab_tui.tui.widgets.segments import DOT, sanitize_line
@@ -128,7 +129,11 @@ class HandOff:
 
     def copy_path(self, hit: SearchHit) -> None:
         """Copy the path of a whole note."""
-        message = copy(sanitize_line(hit.path), self._app.copy_to_clipboard, os.environ)
+        self.copy_line(hit.path)
+
+    def copy_line(self, text: str) -> None:
+        """Copy a path or an address."""
+        message = copy(sanitize_line(text), self._app.copy_to_clipboard, os.environ)
         self._status.show_message(Notice("copied", message))
 
     def copy(self, hits: Sequence[SearchHit], *, with_text: bool) -> None:
@@ -264,11 +269,6 @@ def remark(places: LocatedHits) -> str:
                 return "the file is gone"
     states = [one.state for one in located]
     return ", ".join(f"{states.count(it)} {it}" for it in ("moved", "changed", "gone") if it in states)
-
-
-def path_of(hit: SearchHit) -> str:
-    """The absolute path of the file, in the spelling of the file system."""
-    return os.fsdecode(os.path.join(os.fsencode(hit.root), hit.raw_path))
 
 
 def _page_of(place: LocatedHit) -> int | None:

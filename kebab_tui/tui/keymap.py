@@ -47,7 +47,7 @@ def keymap(written: Mapping[str, tuple[str, ...]], *, vim: bool = True, pick: bo
         actions = tuple(replace(action, vim=()) for action in actions)
     if pick:
         actions = tuple(
-            replace(action, label="pick") if action.id in ("open", "switcher_open") else action
+            replace(action, label="pick") if action.id in ("open", "switcher_open", "links_open") else action
             for action in actions
         )
     taken: dict[tuple[ScreenName, Place, str, str], Action] = {}

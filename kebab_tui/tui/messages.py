@@ -6,7 +6,7 @@ Messages carry frozen values. A `StateMessage` replaces an unread one of its kin
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from textual.message import Message
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from kebab_tui.domain.citation import Located, TextPosition
     from kebab_tui.domain.errors import Failure
     from kebab_tui.domain.hit import SearchHit, SearchResponse
+    from kebab_tui.domain.ids import DocId
+    from kebab_tui.domain.links import NoteLink, SimilarNote
     from kebab_tui.indexing.status import LiveState
     from kebab_tui.search.completions import Completions
     from kebab_tui.search.explanation import ExplainedResponse
@@ -135,6 +137,45 @@ class NotesFound(Message):
     result: tuple[FoundNote, ...] | Failure
     home: tuple[str, str] | None = None
     """The root of a source and the folder in it for new notes, if requested."""
+
+
+LinkSection = Literal["out", "in", "similar", "broken", "external"]
+"""What a note is related to: its links, those to it, notes of a near meaning, broken links, addresses."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinksPart:
+    """Some links of a note from place `first` on, of `total`; or why they are unknown."""
+
+    section: LinkSection
+    first: int
+    found: tuple[NoteLink, ...] | tuple[SimilarNote, ...]
+    total: int
+    failure: Failure | None = None
+
+
+@dataclass
+class LinksFound(Message):
+    """Parts of the answer to request `number`."""
+
+    number: int
+    parts: tuple[LinksPart, ...]
+
+
+@dataclass
+class LinksCounted(Message):
+    """How many links a note has; `counts` lacks what is unknown."""
+
+    doc_id: DocId
+    counts: dict[LinkSection, int]
+
+
+@dataclass
+class LinkFollowed(Message):
+    """The first link in the lines of a hit: one to a note if there is one; or why it is unknown."""
+
+    origin: SearchHit
+    link: NoteLink | Failure | None
 
 
 @dataclass

@@ -44,6 +44,7 @@ from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.keys import arrives_as, key_name, shown, shown_all, types_a_character
 from kebab_tui.tui.screens.file_states import FileStatesScreen
 from kebab_tui.tui.screens.help import HelpSheet, help_groups
+from kebab_tui.tui.screens.links_page import LinksPage
 from kebab_tui.tui.screens.palette import Palette, commands
 from kebab_tui.tui.screens.switcher import Switcher
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
@@ -157,6 +158,10 @@ WANTED: list[tuple[str, str, str]] = [
     ("copy_text", "alt+y", "Y"),
     ("mark", "ctrl+space", "space"),
     ("switcher", "ctrl+g", "'"),
+    ("links", "f9", "L"),
+    ("follow", "ctrl+f", "f"),
+    ("visit_back", "alt+left", "H"),
+    ("visit_forward", "alt+right", "J"),
     ("expand", "alt+e", "o"),
     ("mode", "ctrl+t", ""),
     ("drop_filter", "f8", "x"),
@@ -421,6 +426,7 @@ def test_what_an_action_runs_exists(action: Action) -> None:
         "Help": HelpSheet,
         "Palette": Palette,
         "Switcher": Switcher,
+        "Links": LinksPage,
     }
     owners = {"app": KebabApp, "screen": screens[action.screen], "": VerticalScroll}
     owner, name, _ = parse(action.runs)
@@ -438,7 +444,7 @@ def test_every_action_can_be_given_another_key(action: Action) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("keys", "key"), [({}, "f10"), ({"toy": ("f9",)}, "f9")])
+@pytest.mark.parametrize(("keys", "key"), [({}, "f10"), ({"toy": ("alt+g",)}, "alt+g")])
 async def test_a_new_action_is_one_line_and_one_method(
     keys: dict[str, tuple[str, ...]], key: str, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -454,7 +460,7 @@ async def test_a_new_action_is_one_line_and_one_method(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("keys", "key"), [({}, "f10"), ({"files_toy": ("f9",)}, "f9")])
+@pytest.mark.parametrize(("keys", "key"), [({}, "f10"), ({"files_toy": ("alt+g",)}, "alt+g")])
 async def test_a_new_action_of_a_screen_above_is_one_line_and_one_method(
     keys: dict[str, tuple[str, ...]], key: str, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,19 +58,19 @@ async def test_the_palette_offers_what_can_be_done_now(shared: SharedScreen) -> 
 
 
 async def test_a_remapped_key_works_and_the_old_one_does_not(data: Path) -> None:
-    app = kebab(data, settings=Settings(keys={"preview": ("f9",)}), mode="lexical")
+    app = kebab(data, settings=Settings(keys={"preview": ("alt+g",)}), mode="lexical")
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         await pilot.press("f3")
         assert app.toggles.preview
-        await pilot.press("f9")
+        await pilot.press("alt+g")
         assert not app.toggles.preview
 
 
 async def test_remapped_keys_of_other_screens_work_and_are_shown_there(data: Path) -> None:
     settings = Settings(
         keys={
-            "health": ("f9",),
+            "health": ("alt+g",),
             "files_retry": ("alt+t",),
             "why_not_complete": ("f6",),
             "help": ("f10",),
@@ -82,13 +82,13 @@ async def test_remapped_keys_of_other_screens_work_and_are_shown_there(data: Pat
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         main = app.screen
-        await pilot.press("f9")
+        await pilot.press("alt+g")
         await until(pilot, lambda: "alt+t retry failed" in painted(app))
         await pilot.press("alt+t")
         await until(pilot, lambda: "no failed files" in painted(app))
         await pilot.press("r")
         assert app.screen.query_one(Input).value == "r"
-        await pilot.press("f9")
+        await pilot.press("alt+g")
         assert app.screen is main
         await pilot.press("alt+w")
         assert "F6 complete" in painted(app)
@@ -110,7 +110,7 @@ async def test_remapped_keys_of_other_screens_work_and_are_shown_there(data: Pat
 
 
 async def test_remapped_keys_scroll_what_is_too_long_for_its_pane(data: Path) -> None:
-    keys: dict[str, tuple[str, ...]] = {"next_hit": ("f9",), "scroll_right": ("alt+>",)}
+    keys: dict[str, tuple[str, ...]] = {"next_hit": ("alt+g",), "scroll_right": ("alt+>",)}
     settings = Settings(keys=keys, screen=ScreenSettings(wrap="off"))
     app = kebab(data, settings=settings, query="zzzz tag:요리 lang:ko after:2020", mode="lexical")
     async with app.run_test(size=(60, 8)) as pilot:
@@ -118,7 +118,7 @@ async def test_remapped_keys_scroll_what_is_too_long_for_its_pane(data: Path) ->
         await focus(pilot, app.words)
         await pilot.press("down")
         assert app.words.scroll_offset.y == 0
-        await pilot.press("f9")
+        await pilot.press("alt+g")
         assert app.words.scroll_offset.y == 1
         await pilot.resize_terminal(*WIDE)
         app.box.write("citation")
@@ -132,12 +132,12 @@ async def test_remapped_keys_scroll_what_is_too_long_for_its_pane(data: Path) ->
 
 
 async def test_tab_is_a_key_like_any_other(data: Path) -> None:
-    app = kebab(data, settings=Settings(keys={"next_pane": ("f9",)}), query="rust", mode="lexical")
+    app = kebab(data, settings=Settings(keys={"next_pane": ("alt+g",)}), query="rust", mode="lexical")
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
         await pilot.press("tab")
         assert has_keys(app.box)
-        await pilot.press("f9")
+        await pilot.press("alt+g")
         assert has_keys(app.hits)
 
 

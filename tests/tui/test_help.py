@@ -57,8 +57,8 @@ def test_an_action_is_listed_once() -> None:
 
 
 def test_help_shows_the_keys_of_the_user() -> None:
-    rows = dict(row for group in help_groups(keymap({"explain": ("f9",)}), "Query") for row in group.rows)
-    assert rows["F9"] == action_of(ACTIONS, "explain").help
+    rows = dict(row for group in help_groups(keymap({"explain": ("f10",)}), "Query") for row in group.rows)
+    assert rows["F10"] == action_of(ACTIONS, "explain").help
 
 
 def test_editing_keys_that_do_something_else_are_named() -> None:

@@ -23,8 +23,8 @@ def refusal(written: dict[str, tuple[str, ...]]) -> ConfigError:
 
 
 def test_the_users_keys_replace_all_keys_of_the_action() -> None:
-    explain = action_of(keymap({"explain": ("F9", "alt+g")}), "explain")
-    assert explain.keys("query") == explain.keys("lists") == ("f9", "alt+g")
+    explain = action_of(keymap({"explain": ("F10", "alt+g")}), "explain")
+    assert explain.keys("query") == explain.keys("lists") == ("f10", "alt+g")
     assert action_of(keymap({"quit": ("f10",)}), "quit").all_keys == ("f10",)
 
 
@@ -106,7 +106,7 @@ def test_the_same_key_in_two_places_is_no_clash() -> None:
 
 @pytest.mark.parametrize("action_id", ["older_query", "why_not_ask", "palette_run"])
 def test_a_key_that_would_be_typed_into_a_text_box_is_refused_there(action_id: str) -> None:
-    error = refusal({action_id: ("f9", "u")})
+    error = refusal({action_id: ("f10", "u")})
     assert error.message == f"keys.{action_id}: u would be typed into the text box"
 
 
@@ -168,7 +168,7 @@ def test_a_key_that_works_over_every_screen_is_free_once_its_action_has_another(
     owner = {"ctrl+c": "interrupt", "ctrl+z": "suspend"}[key]
     assert refusal({"copy": (key,)}).message == f"keys: copy and {owner} both use {key}"
     assert refusal({"help_close": (key,)}).message == f"keys: {owner} and help_close both use {key}"
-    assert keymap({"copy": (key,), "help_close": (key,), owner: ("f9",)})
+    assert keymap({"copy": (key,), "help_close": (key,), owner: ("f10",)})
 
 
 def test_each_screen_has_keys_of_its_own() -> None:

@@ -194,6 +194,8 @@ async def located(pilot: Screen, app: KebabApp) -> None:
     if selected is not None:
         key = (selected.chunk_id, selected.indexed_ns)
         await until(pilot, lambda: key in app.hits._located or app.preview.is_certain)
+        if len(app.screen_stack) == 1 and selected.root:
+            await until(pilot, lambda: app._counted.get(selected.doc_id, (-1,))[0] == app._changes)
 
 
 def in_both_lists(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
@@ -300,6 +302,7 @@ CASES = {
     "zoomed": Case("tokio", HYBRID, keys=("tab", "tab", "f11")),
     "completion_list": Case("rust ", HYBRID, keys=tuple("tag:"), awaited="infra"),
     "switcher": Case("rust", keys=("ctrl+g",), awaited="Recently changed", sizes=SIZES),
+    "links_page": Case("restore drill", keys=("f9",), awaited="no vectors yet", sizes=SIZES),
     "new_note": Case("rust", keys=("ctrl+g", *"oners"), awaited="New note"),
     "palette": Case("rust", keys=("f2",), awaited="esc close"),
     "theme_preview": Case("rust", keys=("f2", *"theme nord"), awaited="Theme: nord"),

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from kebab_tui.domain.citation import Located
 from kebab_tui.domain.document import PageText
 from kebab_tui.domain.hit import SearchHit
+from kebab_tui.tui.note_hits import is_whole
 from kebab_tui.tui.preview.matches import LONG_LINE, Find, Marks, MatchSpan
 from kebab_tui.tui.preview.painting import CHANGED, Line, Span, state_of
 from kebab_tui.tui.preview.source_lines import (
@@ -110,11 +111,13 @@ def target_lines(hit: SearchHit, located: Located | None, note: Note) -> TargetL
     """The lines of the passage, checked against the file, which may have changed just now."""
     span, lines = (located or hit.citation).span, note.lines
     where = "" if note.page is None else page_words(note.page)
-    if not hit.text or (note.page is not None and note.page.number != span.page):
+    if is_whole(hit) or (note.page is not None and note.page.number != span.page):
         return TargetLines(1, 1, None, where)
     state = state_of(hit, located)
     first, last = min(span.first, max(lines.count, 1)), min(span.last, max(lines.count, 1))
     if located is not None and located.state == "gone":
+        return TargetLines(first, last, None, _joined(where, state))
+    if located is None and not hit.text:  # lines that are not yet compared
         return TargetLines(first, last, None, _joined(where, state))
     sure = state != CHANGED and last == span.last
     if sure and isinstance(lines, WholeText):  # a large file is not decoded as it was for the index

@@ -26,7 +26,7 @@ from rich.style import Style
 from textual import events
 from textual.cache import LRUCache
 from textual.content import Content
-from textual.geometry import Offset, Size
+from textual.geometry import Offset, Region, Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.style import Style as ContentStyle
@@ -53,7 +53,7 @@ from kebab_tui.tui.preview.rendered import LONGEST, Rendered, Renderings
 from kebab_tui.tui.preview.source_lines import FileIdentity, OpenFile, WholeText, identity
 from kebab_tui.tui.preview.syntax import Lexers
 from kebab_tui.tui.preview.wrapping import Anchor, Row, WrappedRows
-from kebab_tui.tui.widgets.segments import LineView, sanitize_line, wrapped
+from kebab_tui.tui.widgets.segments import LineView, cut, sanitize_line, wrapped
 
 SIDEWAYS = 8
 """Columns per horizontal step."""
@@ -62,6 +62,8 @@ _CONTEXT = 2
 """Rows above a passage that is longer than the pane."""
 _LABEL_EDGES = 6
 """Cells of the upper border that its title cannot have."""
+_FOOTER_FROM = 6
+"""Rows of a pane that has a footer."""
 _TURN_S = 0.01
 """After this time the search for a match lets other events run."""
 
@@ -112,8 +114,20 @@ class Preview(LineView, can_focus=True):
     class Made(Message):
         """A thread has rendered a note that took long."""
 
-    def __init__(self, engine: PreviewEngine | None = None, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+    class FooterClicked(Message):
+        """The user clicked the line below the note."""
+
+    def __init__(
+        self,
+        engine: PreviewEngine | None = None,
+        *,
+        has_footer: bool = False,
+        id: str | None = None,  # noqa: A002 - Textual's own name for it
+    ) -> None:
+        """`has_footer`: a line below the note is kept for `show_footer`."""
         super().__init__(id=id)
+        self._has_footer = has_footer
+        self._footer = ""
         self.engine = engine
         """Must be set before the first hit is shown."""
         self._generation = 0
@@ -356,6 +370,9 @@ class Preview(LineView, can_focus=True):
         if not self._styles:
             self._styles = painting.styles_of(self)
         width, base = self.columns, self._styles["text"]
+        if self._footer_rows and y == self.size.height - 1:
+            footer = cut(self._footer, width)
+            return Strip([Segment(footer, base + self._styles["gutter"])]).crop_extend(0, width, base)
         if y < self._header_rows:
             if self._hit is None:
                 return Strip.blank(width, base)
@@ -410,6 +427,24 @@ class Preview(LineView, can_focus=True):
         """The rows of the header inside the pane: none if there is a frame."""
         return 0 if self.styles.border_top[0] else 1
 
+    @property
+    def _footer_rows(self) -> int:
+        """The rows of the footer inside the pane: none if there is a frame, or little space."""
+        has_row = self._has_footer and not self.styles.border_bottom[0]
+        return 1 if has_row and self.size.height >= _FOOTER_FROM else 0
+
+    def show_footer(self, text: str) -> None:
+        """Show a text below the note; the note does not move."""
+        if text != self._footer:
+            self._footer = text
+            self.border_subtitle = Content(text)
+            if self._footer_rows:
+                self.refresh(Region(0, self.size.height - 1, self.size.width, 1))
+
+    def on_click(self, event: events.Click) -> None:
+        if self._footer and event.screen_y == self.region.bottom - 1:
+            self.post_message(self.FooterClicked())
+
     def _repaint(self) -> None:
         self._strips.clear()
         self._lines.clear()
@@ -429,7 +464,7 @@ class Preview(LineView, can_focus=True):
             wraps = self._wraps and bool(self.size)
             self._rows = WrappedRows(self._note.lines, self._view(self._note).columns if wraps else None)
             return
-        self.virtual_size = Size(self.columns, rows + self._header_rows)
+        self.virtual_size = Size(self.columns, rows + self._fixed_rows)
 
     @property
     def wraps(self) -> bool:
@@ -496,8 +531,12 @@ class Preview(LineView, can_focus=True):
 
     @property
     def page_rows(self) -> int:
-        """The visible rows below the header."""
-        return max(self.size.height - self._header_rows, 1)
+        """The visible rows of the note."""
+        return max(self.size.height - self._fixed_rows, 1)
+
+    @property
+    def _fixed_rows(self) -> int:
+        return self._header_rows + self._footer_rows
 
     def to_row(self, row: int) -> None:
         """Scroll a row to the top, as far as there are rows below it."""
@@ -521,7 +560,7 @@ class Preview(LineView, can_focus=True):
         while True:
             row = rows.row_of(anchor) + offset
             if not rows.measure(min(int(row), rows.count - self.page_rows), self.page_rows + 1):
-                self.virtual_size = Size(self.columns, rows.count + self._header_rows)
+                self.virtual_size = Size(self.columns, rows.count + self._fixed_rows)
                 return row
 
     def _top(self) -> Anchor | None:
@@ -570,7 +609,7 @@ class Preview(LineView, can_focus=True):
         assert self._note is not None
         assert self._hit is not None
         first, last = self._target.first, min(self._target.last, self._target.first + self.page_rows)
-        if not self._target.sure:
+        if not self._target.sure or not self._hit.text:
             return Anchor(first, 0), Anchor(last, len(self._note.text(last)) - 1)
         column = self._note.passage_column(first, self._hit.text)
         end = len(self._hit.text.rpartition("\n")[2]) - 1

@@ -230,11 +230,19 @@ class FramedList(RowsView, can_focus=False, inherit_bindings=False):
             return [(Segment(cut(one_line(self._empty), width), "muted"),)]
         return _PlacedRows(self._items, width - _MARGIN, self.cursor)
 
-    def show(self, rows: Sequence[FramedRow], cursor: int = 0, *, empty: str = "nothing found") -> None:
-        """Replace the rows; `empty` is the text without any."""
+    def show(
+        self,
+        rows: Sequence[FramedRow],
+        cursor: int = 0,
+        *,
+        empty: str = "nothing found",
+        stays: bool = False,
+    ) -> None:
+        """Replace the rows; `empty` is the text without any. The view starts at the top unless it `stays`."""
         self._items, self._empty, self.cursor = rows, empty, -1
         self.lay_out()
-        self.scroll_to(y=0, animate=False, force=True, immediate=True)
+        if not stays:
+            self.scroll_to(y=0, animate=False, force=True, immediate=True)
         self.move_to(cursor)
         if self.cursor < 0:
             self.post_message(self.CursorMoved())
@@ -361,13 +369,19 @@ class FramedScreen(ModalScreen[ScreenResultType]):
         raise NotImplementedError
 
     def show(
-        self, text: str, rows: Sequence[FramedRow], cursor: int = 0, *, empty: str = "nothing found"
+        self,
+        text: str,
+        rows: Sequence[FramedRow],
+        cursor: int = 0,
+        *,
+        empty: str = "nothing found",
+        stays: bool = False,
     ) -> None:
         """Show the rows for a text, unless it has changed since."""
         if text != self.typing_box.value:
             return
         self._has_rows = True
-        self.rows.show(rows, cursor, empty=empty)
+        self.rows.show(rows, cursor, empty=empty, stays=stays)
         if self._steps:
             self.rows.move_to(self.rows.cursor + self._steps)
         chooses, self._steps, self._chooses = self._chooses, 0, False

@@ -16,17 +16,15 @@ from textual import on
 from textual.content import Content
 from textual.widgets.input import Selection
 
-from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.errors import Failure
-from kebab_tui.domain.hit import RetrievalDetail, SearchHit, ambiguous_paths
-from kebab_tui.domain.ids import ChunkId, ChunkRow
+from kebab_tui.domain.hit import SearchHit, ambiguous_paths
+from kebab_tui.domain.links import LinkedNote
 from kebab_tui.domain.names import name_key
-from kebab_tui.domain.pages import cite, page_count
 from kebab_tui.tui.actions import Actions, ScreenName
-from kebab_tui.tui.hand_off import path_of
 from kebab_tui.tui.history import TypingDebounce
 from kebab_tui.tui.messages import NotesFound
 from kebab_tui.tui.new_note import NewNote, new_note
+from kebab_tui.tui.note_hits import note_hit, path_of
 from kebab_tui.tui.preview.pane import Preview
 from kebab_tui.tui.recent_notes import RecentNotes
 from kebab_tui.tui.screens.framed import FramedList, FramedRow, FramedScreen
@@ -55,35 +53,9 @@ class Choice(NamedTuple):
 
 def hit_of(note: FoundNote) -> SearchHit:
     """A note as a hit on its first line or page, without a passage."""
-    document = note.document
-    beginning = SourceSpan(1, 1, page=1 if page_count(document.facets) else None)
-    return SearchHit(
-        rank=1,
-        score=0.0,
-        score_kind="name",
-        row=ChunkRow(0),
-        chunk_id=ChunkId(document.doc_id),
-        doc_id=document.doc_id,
-        source=document.source,
-        root=note.root,
-        path=document.path,
-        raw_path=document.raw_path,
-        name=document.name,
-        title=document.title,
-        type=document.type,
-        lang=document.lang,
-        kind="info",
-        heading_path="",
-        snippet="",
-        highlights=(),
-        text="",
-        citation=cite(document, beginning),
-        retrieval=RetrievalDetail("lexical"),
-        retrieval_method="name",
-        index_version="",
-        chunker_version="",
-        indexed_ns=document.indexed_ns,
-    )
+    found = note.document
+    place = LinkedNote(found.doc_id, found.source, note.root, found.path, found.raw_path, found.title)
+    return note_hit(place, document=found)
 
 
 def note_row(note: FoundNote, *, with_source: bool) -> FramedRow:
