@@ -13,7 +13,7 @@ from enum import IntEnum
 from typing import Literal
 
 from kebab_tui.domain.citation import SourceSpan
-from kebab_tui.domain.facets import NAME, Facet, values_of
+from kebab_tui.domain.facets import NAME, PAGES, Facet, values_of
 from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 from kebab_tui.domain.names import name_of
 
@@ -109,6 +109,11 @@ class Document:
     @property
     def name(self) -> str:
         return next(iter(values_of(self.facets, NAME.id)), "") or name_of(self.path)
+
+    @property
+    def beginning(self) -> SourceSpan:
+        """Its first line or page."""
+        return SourceSpan(1, 1, page=1 if values_of(self.facets, PAGES.id) else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kebab_tui.domain.citation import Citation, SourceSpan
 from kebab_tui.domain.names import EXTENSION, is_called_after_its_folder, stem_of
-from kebab_tui.domain.pages import page_count
 
 if TYPE_CHECKING:
     from kebab_tui.domain.document import Document
@@ -160,8 +159,7 @@ class NoteLink:
         """The lines that the link names, else the first line or page of its note."""
         if self.target is None:
             return None
-        beginning = SourceSpan(1, 1, page=1 if page_count(self.target.facets) else None)
-        return Citation(self.target.path, self.span or beginning)
+        return Citation(self.target.path, self.span or self.target.beginning)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from kebab_tui.domain.citation import Citation, SourceSpan
 from kebab_tui.domain.hit import RetrievalDetail, SearchHit
 from kebab_tui.domain.ids import ChunkId, ChunkRow
 from kebab_tui.domain.names import name_of
-from kebab_tui.domain.pages import page_count
 from kebab_tui.tui.messages import LinkSection
 from kebab_tui.tui.widgets.segments import DOT
 
@@ -31,8 +30,7 @@ def note_hit(
 ) -> SearchHit:
     """The cited lines of a note as a hit; without a citation the whole note, from its first line or page."""
     place = "" if citation is None else citation.uri
-    has_pages = document is not None and page_count(document.facets) > 0
-    beginning = Citation(note.path, SourceSpan(1, 1, page=1 if has_pages else None))
+    beginning = SourceSpan(1, 1) if document is None else document.beginning
     return SearchHit(
         rank=1,
         score=0.0,
@@ -53,7 +51,7 @@ def note_hit(
         snippet="",
         highlights=(),
         text=text,
-        citation=beginning if citation is None else citation,
+        citation=Citation(note.path, beginning) if citation is None else citation,
         retrieval=RetrievalDetail("lexical"),
         retrieval_method="name",
         index_version="",
