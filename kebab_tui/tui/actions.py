@@ -234,7 +234,7 @@ ACTIONS: Actions = (
            ("f6",)),
     Action("zoom", "zoom", "Zoom the focused pane, or show all panes again", "Screen",
            ("f11",), vim=("z",)),
-    Action("next_pane", "panes", "Go to the next pane", "Screen", ("tab",), in_footer=5),
+    Action("next_pane", "pane", "Go to the next pane", "Screen", ("tab",), in_footer=5),
     Action("previous_pane", "previous pane", "Go to the previous pane", "Screen", ("shift+tab",)),
     Action("rescan", "rescan", "Look for changed notes and search again", "Screen",
            ("f5", "ctrl+r")),

@@ -444,7 +444,7 @@ def test_every_action_can_be_given_another_key(action: Action) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("keys", "key"), [({}, "f10"), ({"toy": ("alt+g",)}, "alt+g")])
+@pytest.mark.parametrize(("keys", "key"), [({}, "f10"), ({"toy": ("f9",), "links": ("f10",)}, "f9")])
 async def test_a_new_action_is_one_line_and_one_method(
     keys: dict[str, tuple[str, ...]], key: str, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -460,7 +460,7 @@ async def test_a_new_action_is_one_line_and_one_method(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("keys", "key"), [({}, "f10"), ({"files_toy": ("alt+g",)}, "alt+g")])
+@pytest.mark.parametrize(("keys", "key"), [({}, "f10"), ({"files_toy": ("f9",)}, "f9")])
 async def test_a_new_action_of_a_screen_above_is_one_line_and_one_method(
     keys: dict[str, tuple[str, ...]], key: str, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

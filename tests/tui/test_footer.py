@@ -106,7 +106,7 @@ async def test_in_80_columns_the_best_keys_are_shown(shared: SharedScreen) -> No
     async with shared(query="rust", size=(80, 24)) as pilot:
         app = await found(pilot)
         await until(pilot, lambda: "open" in text_of(app))
-        keys = "enter open ^g go to note tab panes F2 commands F1 help F3 preview F4 explain"
+        keys = "enter open ^g go to note F9 links tab pane F2 commands F1 help F3 preview"
         assert text_of(app) == keys
 
 

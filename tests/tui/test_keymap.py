@@ -43,9 +43,9 @@ def test_characters_only_leave_the_other_keys_as_they_are() -> None:
 
 @pytest.mark.parametrize("action_id", ["half_page_down", "first_hit", "files_close", "help_first"])
 def test_an_action_of_the_lists_stays_there(action_id: str) -> None:
-    action = action_of(keymap({action_id: ("ctrl+f",)}, vim=False), action_id)
+    action = action_of(keymap({action_id: ("ctrl+x",)}, vim=False), action_id)
     assert action.keys("query") == ()
-    assert action.keys("lists") == ("ctrl+f",)
+    assert action.keys("lists") == ("ctrl+x",)
 
 
 def test_a_knob_of_the_explanation_may_be_any_key() -> None:
@@ -192,8 +192,8 @@ def load(folder: Path, text: str) -> dict[str, tuple[str, ...]]:
 
 
 def test_keys_are_read_from_their_section(tmp_path: Path) -> None:
-    written = load(tmp_path, '[keys]\nexplain = ["f9"]\nnext_hit = ["down", "j"]\n')
-    assert written == {"explain": ("f9",), "next_hit": ("down", "j")}
+    written = load(tmp_path, '[keys]\nexplain = ["f10"]\nnext_hit = ["down", "j"]\n')
+    assert written == {"explain": ("f10",), "next_hit": ("down", "j")}
     assert action_of(keymap(written), "next_hit").vim == ("j",)
 
 

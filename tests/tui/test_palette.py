@@ -211,7 +211,9 @@ async def test_after_a_change_the_screen_is_as_if_started_with_the_theme(
 ) -> None:
     """No widget keeps a strip that was painted in the colours of another theme."""
     async with shared(query="rust", theme=theme) as pilot:
-        expected = colours(await previewed(pilot))
+        app = await previewed(pilot)
+        await until(pilot, lambda: "linked from" in painted(app))
+        expected = colours(app)
     async with shared(query="rust", theme="dark") as pilot:
         app = await previewed(pilot)
         await opened(pilot)
