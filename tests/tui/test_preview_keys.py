@@ -78,7 +78,7 @@ async def test_the_header_is_in_the_frame_or_above_the_note(
         header = "infra/포트-충돌.md · 포트 충돌"
         assert header in painted(app).split("\n")[pane.y].replace("\0", "")
         assert (header in app.preview.render_line(0).text) != is_framed
-        assert app.preview.page_rows == pane.height - (2 if is_framed else 1)
+        assert app.preview.page_rows == pane.height - 2  # the frame, or the header and the line of links
 
 
 async def test_the_cursor_of_the_terminal_is_at_the_passage_while_the_preview_has_the_focus(
