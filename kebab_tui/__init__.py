@@ -3,4 +3,4 @@
 The package root stays empty so that `kebab --version` costs no engine import.
 """
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

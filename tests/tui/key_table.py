@@ -1,4 +1,4 @@
-"""The README's table of keys, generated from the registry of actions."""
+"""The table of keys, generated from the registry of actions."""
 
 from __future__ import annotations
 

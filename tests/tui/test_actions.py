@@ -51,7 +51,7 @@ from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from tests.tui.key_table import BEGIN, END, key_table, with_key_table
 from tests.tui.screen import WIDE, Screen, found, kebab, painted, until
 
-README = Path(__file__).parents[2] / "README.md"
+SCREEN_PAGE = Path(__file__).parents[2] / "docs" / "screen.md"
 MAIN = actions_on(ACTIONS, "Main")
 EVERYTHING = Facts(**{fact.name: True for fact in fields(Facts)})
 
@@ -251,10 +251,10 @@ def test_a_document_without_markers_stays_as_it_is() -> None:
 
 
 @pytest.mark.skipif(
-    BEGIN not in README.read_text(encoding="utf-8"), reason="the README has no table of keys yet"
+    BEGIN not in SCREEN_PAGE.read_text(encoding="utf-8"), reason="the page has no table of keys yet"
 )
-def test_the_readme_has_the_table_as_it_is_now() -> None:
-    text = README.read_text(encoding="utf-8")
+def test_the_page_of_the_screen_has_the_table_as_it_is_now() -> None:
+    text = SCREEN_PAGE.read_text(encoding="utf-8")
     assert with_key_table(text) == text
 
 
