@@ -22,7 +22,7 @@ run: $(READY) ## set up, index the sample notes, open the screen (without a term
 answers: $(READY) ## a few cited answers from the sample notes
 	@for query in '포트 충돌 해결' 'Rust workspace 설계' 'tag:요리 밥' 'how do I free a busy port'; do \
 	  echo; echo "\$$ kebab search \"$$query\" -n 2"; \
-	  $(BIN)/kebab --data-dir $(SAMPLE) search "$$query" -n 2 || true; \
+	  $(BIN)/kebab --data-dir $(SAMPLE) search "$$query" -n 2 --format human || true; \
 	done
 	@echo; echo "Your turn: $(BIN)/kebab --data-dir $(SAMPLE) search WORDS"
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.find_names import FoundNote
     from kebab_tui.search.libraries import FoundLibrary
+    from kebab_tui.search.matching_line import MatchingLine
     from kebab_tui.search.ports import FieldWeights
     from kebab_tui.search.query_language import Chip, ParsedQuery
     from kebab_tui.search.ranking import FusionSettings
@@ -326,6 +327,7 @@ class Workspace:
         with self._parts.index.reader.snapshot() as snapshot:
             return snapshot.sources()
 
+    @_healed
     def source_around(self, folder: str) -> SourcePart | None:
         """The innermost source that contains a folder, and which part of it; None if there is none."""
         from kebab_tui.domain.scope import source_around
@@ -474,6 +476,19 @@ class Workspace:
         from kebab_tui.indexing.lookup import matching_position
 
         return matching_position(hit, located, query, self._parts.recipe)
+
+    def matching_line(self, hit: SearchHit, query: str) -> MatchingLine:
+        """The line of a hit that matches best: of the file as it is now, if it can still be found there."""
+        from kebab_tui.search.matching_line import matching_line
+
+        span, text = hit.citation.span, hit.text
+        if hit.stale and not hit.gone and span.page is None:
+            from kebab_tui.indexing.lookup import present_passage
+
+            located = self.locate(hit)
+            if (present := present_passage(hit, located, self._parts.recipe)) is not None:
+                span, text = located.span, present
+        return matching_line(hit, text, span.first, query)
 
     @_healed
     def locate_citation(self, target: str) -> CitedPlace:

@@ -39,7 +39,7 @@ def test_there_are_commands_and_no_exception_is_stale() -> None:
 def test_the_answer_that_is_shown_is_the_answer(embedded: Kebab) -> None:
     shown = re.search(r'^\$ (kebab search ".*)\n((?:.+\n)+)```', README, re.MULTILINE)
     assert shown is not None
-    answer = embedded(*shlex.split(shown[1])[1:]).out
+    answer = embedded(*shlex.split(shown[1])[1:], "--format", "human").out
     for line in shown[2].splitlines():
         assert line.removesuffix("…") in answer
 

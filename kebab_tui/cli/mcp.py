@@ -12,6 +12,7 @@ from importlib.util import find_spec
 
 import click
 
+from kebab_tui.cli.command import command, option
 from kebab_tui.cli.edge import PROGRAM, Invocation, pass_invocation, shared_flag, shared_options
 from kebab_tui.cli.output import notify, write
 from kebab_tui.domain.errors import UsageError
@@ -31,12 +32,17 @@ _ANY = "claude-desktop"
 """Most clients read this form."""
 
 
-@click.command()
-@click.option(
+@command(
+    examples=(
+        ("kebab mcp --print-config claude-code", "how a client starts it"),
+        ("kebab mcp --source work", "only one source"),
+    )
+)
+@option(
     "--source", "sources", multiple=True, metavar="NAME",
-    help="The agent sees only this source; repeated: only these.",
+    help="Show the agent only this source; repeat it for several.",
 )  # fmt: skip
-@click.option(
+@option(
     "--print-config", "client", is_flag=False, flag_value=_ANY, type=click.Choice(list(_PLACES)),
     metavar="[CLIENT]",
     help=f"Print how a client starts this server: {', '.join(_PLACES)}.",

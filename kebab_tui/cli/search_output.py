@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 _INDENT = "   "
 _LEAST_SHOWN = 0.01
 _BADGE_TEXTS: dict[known.Badge, str] = {
-    "relaxed": "relaxed: not all words",
+    "relaxed": "partial match",
     "further": "further keyword match",
     "name": "by its name",
     "distant": "distant: nothing nearer was found",
+    "words": "keyword",
+    "meaning": "semantic",
     "gone": "gone: the file is no longer there",
     "stale": "stale: the file changed since",
 }
@@ -40,22 +42,19 @@ def answer_lines(answer: SearchOutput, style: Style, *, full: bool) -> Iterator[
     for index, hit in enumerate(response.hits):
         if index and style.terminal.tty:
             yield ""
-        file = os.path.join(os.fsencode(hit.root), hit.raw_path)
         score = style.strong(f"[{shown_score(hit.score)}]")
-        snippet, at, painted = field(hit.snippet), 0, []
-        for start, end in hit.highlights:
-            painted += [snippet[at:start], style.match(snippet[start:end])]
-            at = end
-        yield f"{hit.rank}. {score} {''.join([*painted, snippet[at:]])}"
-        yield f"{_INDENT}doc: {field(hit.path)}" + (
+        yield f"{hit.rank}. {score} {style.matches(field(hit.snippet), hit.highlights)}"
+        yield f"{_INDENT}doc: {style.path(field(hit.path))}" + (
             f"  (in {field(hit.root)})" if hit.path in ambiguous else ""
         )
-        cited = style.file_link(field(str(hit.citation)), file)
+        span = hit.citation.span
+        cited = style.file_link(
+            style.citation(hit.citation), os.fsencode(hit.location), 0 if span.page else span.first
+        )
         yield f"{_INDENT}citation: {cited}{page_label(hit.citation)}"
         yield f"{_INDENT}heading: {field(hit.heading_path)}".rstrip()
-        if badges := list(known.badges(hit, is_korean(response.read))):
-            texts = (_BADGE_TEXTS.get(badge, badge) for badge in reversed(badges))
-            yield style.dim(f"{_INDENT}({', '.join(texts)})")
+        if badges := [one for one in known.badges(hit, is_korean(response.read)) if one != "both"][::-1]:
+            yield style.dim(f"{_INDENT}({', '.join(_BADGE_TEXTS.get(one, one) for one in badges)})")
         if full:
             yield from (f"{_INDENT}│ {line}" for line in sanitize(hit.text).split("\n"))
         if answer.explained is not None:

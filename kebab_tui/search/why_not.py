@@ -62,6 +62,10 @@ def judge(search: Search, document: Document) -> WhyNot:
     dropping = [name for name, one in single if not snapshot.passes(rows, one)]
     if search.filters.shareable and not snapshot.passes(rows, SearchFilters(shareable=True)):
         return WhyNot(path, "filtered", "it is private, or not known not to be")
+    scope = search.filters.scope
+    if scope and not snapshot.passes(rows, SearchFilters(scope=scope)):
+        names = ", ".join(one.source for one in scope)
+        return WhyNot(path, "filtered", f"only {names} is searched", "search all sources to see it")
     if not dropping and search.filters.chosen and not snapshot.passes(rows, search.filters):
         dropping = [f"{' and '.join(name for name, _ in single)} together"]
     if dropping:

@@ -152,6 +152,16 @@ class ScreenSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Draw borders, bars and marks with ASCII characters; `--ascii` does the same."""
 
 
+class CliSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The command `kebab`."""
+
+    piped: Literal["lines", "human"] = "lines"
+    """What `kebab search` writes into a pipe or a file: `path:line:text`, or the same as on a terminal."""
+    hyperlinks: Literal["auto", "always", "never"] = "auto"
+    """Make paths links that a terminal opens; auto: in terminals known to support it. The variable is
+    KEBAB_HYPERLINKS."""
+
+
 class SourceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A folder of notes, declared here instead of with `kebab source add`. Repeat for each folder."""
 
@@ -189,6 +199,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     editor: EditorSettings = field(default_factory=EditorSettings)
     viewer: ViewerSettings = field(default_factory=ViewerSettings)
     screen: ScreenSettings = field(default_factory=ScreenSettings)
+    cli: CliSettings = field(default_factory=CliSettings)
     keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Key bindings of the screen. An entry replaces all keys of its action; the README lists the actions.
     A key that types a character is for the normal mode of `keys = "vim"`, under [screen], and for what-ifs in

@@ -50,7 +50,7 @@ def test_an_unknown_verb_is_answered_with_the_nearest(
 
 def test_a_bare_call_shows_the_help_and_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(cli, []) == 2
-    assert "Verbs:" in capsys.readouterr().err
+    assert "Commands:" in capsys.readouterr().err
 
 
 def test_each_verb_is_a_command_of_its_own_name() -> None:

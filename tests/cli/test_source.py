@@ -219,8 +219,8 @@ def test_a_source_of_the_configuration_file_is_changed_there(kebab: Kebab, notes
     [
         (("notes",), "nothing to change"),
         (("nowhere", "--stars", "1"), "there is no source named 'nowhere'"),
-        (("notes", "--rule", "A", "--no-rules"), "--rule and --no-rules exclude each other"),
-        (("notes", "--include", "A", "--no-include"), "exclude each other"),
+        (("notes", "--rule", "A", "--no-rules"), "--rule and --no-rules cannot be combined"),
+        (("notes", "--include", "A", "--no-include"), "cannot be combined"),
         (("notes", "--stars", "-1"), "--stars"),
         (("notes", "--trust", "total"), "--trust"),
     ],

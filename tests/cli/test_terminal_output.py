@@ -39,10 +39,10 @@ def on_a_terminal(kebab: Kebab, *argv: str, typed: str = "", **variables: str) -
     return process.wait(timeout=60), shown.decode().replace("\r\n", "\n")
 
 
-def test_matches_are_bold_and_underlined(indexed: Kebab) -> None:
+def test_matches_are_bold_and_red(indexed: Kebab) -> None:
     code, shown = on_a_terminal(indexed, "search", "kernel", "-n", "2")
     assert code == 0
-    assert re.search("\x1b\\[1;4mkernel\x1b\\[0m", shown, re.IGNORECASE)
+    assert re.search("\x1b\\[1;31mkernel\x1b\\[0m", shown, re.IGNORECASE)
     assert re.search(r"\n\n2\. ", shown)
 
 
