@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 GENERAL = "General"
 """The heading of the options that every command has; the last one."""
 Example = tuple[str, str]
-"""A command line, and what it does."""
+"""A command line with its purpose."""
 
 
-class Option(click.Option):
+class CliOption(click.Option):
     """`group`: its heading in the help. `also`: other spellings, of which the help is silent."""
 
     def __init__(self, *args: Any, group: str = "Options", also: Sequence[str] = (), **kwargs: Any) -> None:
@@ -38,14 +38,14 @@ class Option(click.Option):
         return f"'{max(self.opts, key=len)}'"
 
     def get_help_extra(self, ctx: click.Context) -> OptionHelpExtra:
-        """Nothing: the help names a range where it matters."""
+        """Nothing: a text names the range if it matters."""
         return {}
 
 
-option = partial(click.option, cls=Option)
+option = partial(click.option, cls=CliOption)
 
 
-class Command(click.Command):
+class CliCommand(click.Command):
     def __init__(self, *args: Any, examples: Sequence[Example] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.examples = examples
@@ -70,14 +70,14 @@ class Command(click.Command):
                 formatter.write_dl(self.examples, col_max=44)
 
 
-class Group(Command, click.Group):
+class CliGroup(CliCommand, click.Group):
     """The help of a group of commands lists them first."""
 
-    command_class = Command
+    command_class = CliCommand
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.format_commands(ctx, formatter)
-        Command.format_options(self, ctx, formatter)
+        CliCommand.format_options(self, ctx, formatter)
 
 
-command = partial(click.command, cls=Command)
+command = partial(click.command, cls=CliCommand)

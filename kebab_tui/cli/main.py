@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kebab_tui import __version__
-from kebab_tui.cli.command import Group, command
+from kebab_tui.cli.command import CliGroup, command
 from kebab_tui.cli.edge import COMPLETE_VARIABLE, PROGRAM, shared_flag, shared_options
 from kebab_tui.domain.errors import UsageError
 
@@ -60,7 +60,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
 """Command -> module, attribute, one line of help; in the order of `kebab --help`."""
 
 
-class LazyGroup(Group):
+class LazyGroup(CliGroup):
     """Loads a command of the table when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

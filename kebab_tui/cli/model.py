@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kebab_tui.cli.command import Group, option
+from kebab_tui.cli.command import CliGroup, option
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.index import EXIT_UNHEALTHY
 from kebab_tui.cli.interrupt import Interrupt
@@ -25,7 +25,7 @@ _HANGUL_LANGUAGES = {"ko", "multi"}
 as_json_option = option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group(cls=Group)
+@click.group(cls=CliGroup)
 @shared_options
 def model_command() -> None:
     """List, check, add or select models for semantic search."""

@@ -29,7 +29,7 @@ TRUST_LABELS = tuple(level.label for level in sorted(Trust, reverse=True))
 _TYPES = Workspace.document_types()
 _MOST = 1_000_000_000
 OUTPUT = "Output"
-"""The heading of options about what is printed."""
+"""The heading of options for the printed results."""
 
 
 _OPTION_OF = {"path": "path-glob", "trust": "trust-min"}
@@ -153,7 +153,7 @@ def filter_options(command: Decorated) -> Decorated:
 
 
 def scope_option(command: Decorated) -> Decorated:
-    """Add `--all`; `scope_here` is what it turns off."""
+    """Add `--all`, which turns `scope_here` off."""
     text = "All sources; without it only the one around the working folder, if there is one."
     return option("--all", "everywhere", is_flag=True, group=_SOURCES, help=text)(command)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kebab_tui.cli.command import Command, option
+from kebab_tui.cli.command import CliCommand, option
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.options import (
     OUTPUT,
@@ -66,7 +66,7 @@ class SearchOutput:
     scope: SourceId | None
 
 
-class _SearchCommand(Command):
+class _SearchCommand(CliCommand):
     """Adds a hint to errors about unknown options: the user may have meant a word of the query."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

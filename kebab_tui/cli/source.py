@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from kebab_tui.cli.command import Group, command, option
+from kebab_tui.cli.command import CliGroup, command, option
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_flag, shared_options
 from kebab_tui.cli.options import TRUST_LABELS, Given, chosen_format, format_options
 from kebab_tui.cli.output import confirmed, field, notify, plural, table_lines, write, write_json
@@ -34,7 +34,7 @@ next:
 _NAME_ANOTHER = "name another file: kebab init --path FILE"
 
 
-@click.group(cls=Group)
+@click.group(cls=CliGroup)
 @shared_options
 def source_command() -> None:
     """Add, search, list, edit or remove folders of notes."""
