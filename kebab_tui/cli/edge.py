@@ -196,6 +196,8 @@ def explain(error: BaseException) -> Failure | None:
         return Failure("interrupted", "interrupted", exit_code=EXIT_INTERRUPTED)
     if isinstance(error, click.UsageError):
         path = error.ctx.command_path if error.ctx else PROGRAM
+        if isinstance(error, click.NoSuchOption) and error.possibilities:
+            return Failure("invalid_input", error.message, f"did you mean {error.possibilities[0]}?")
         return Failure("invalid_input", error.format_message(), f"see `{path} --help`")
     if isinstance(error, click.ClickException):
         return Failure("error", error.format_message())

@@ -74,7 +74,8 @@ class _SearchCommand(CliCommand):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            raise UsageError(error.format_message(), DASH_HINT) from None
+            near = f"did you mean {error.possibilities[0]}? " if error.possibilities else ""
+            raise UsageError(error.message, f"{near}{DASH_HINT}") from None
         except click.BadParameter as error:
             if any(word.startswith("-n") and word[2:].isalpha() for word in given):
                 raise UsageError(error.format_message(), DASH_HINT) from None

@@ -112,8 +112,9 @@ class _Parser(argparse.ArgumentParser):
         if extra:
             from kebab_tui.domain.text import did_you_mean
 
-            options = [name for action in self._actions for name in action.option_strings]
-            hint = did_you_mean(extra[0].partition("=")[0], options, "{}")
+            names = (name for action in self._actions for name in action.option_strings)
+            typed = extra[0].partition("=")[0].lstrip("-")
+            hint = did_you_mean(typed, [name[2:] for name in names if name.startswith("--")], "--{}")
             raise UsageError(f"No such option '{extra[0]}'.", hint or _SEE_HELP)
         return given
 
