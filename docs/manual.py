@@ -26,7 +26,7 @@ _ENVIRONMENT = (
     ("KEBAB_INDEX", "The index, as --index."),
     ("KEBAB_SECTION_KEY", "Any setting: KEBAB_SEARCH_DEFAULT_K=5 sets default_k in [search]."),
     ("KEBAB_DEBUG", "1 prints the traceback of an internal error."),
-    ("NO_COLOR, CLICOLOR_FORCE", "No colors, or colors also in a pipe."),
+    ("NO_COLOR, CLICOLOR_FORCE", "No colours, or colours also in a pipe."),
 )
 _EXIT = (
     ("0", "Done; a search found something."),

@@ -356,7 +356,7 @@ class Workspace:
         from kebab_tui.indexing.session import relation
 
         if not folder:
-            raise UsageError("a folder has an empty name", "is a variable of your shell not set?")
+            raise UsageError("a folder has an empty name", "is a shell variable unset?")
         root = os.path.abspath(os.path.expanduser(folder))
         try:
             known = self.sources()

@@ -92,8 +92,8 @@ def shared_options(command: Decorated) -> Decorated:
             help=text,
         )(command)  # fmt: skip
     return option(
-        "--color", type=click.Choice(("auto", "always", "never")), expose_value=False, callback=_set_colour,
-        group=GENERAL, help="Use colors; auto: on a terminal, unless NO_COLOR is set.",
+        "--color", also=("--colour",), type=click.Choice(("auto", "always", "never")), expose_value=False,
+        callback=_set_colour, group=GENERAL, help="Use colours; auto: on a terminal, unless NO_COLOR is set.",
     )(command)  # fmt: skip
 
 

@@ -72,9 +72,9 @@ def _modes(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 def eval_command(invocation: Invocation, /, files: tuple[str, ...], **given: Any) -> int:
     """Measure search quality against a set of known answers.
 
-    GOLDEN.yaml lists queries with the notes, headings or lines that the present index should
-    find; --beir FOLDER has its own documents. Prints every mode with 95 % intervals and, for
-    modes other than lexical, the difference from lexical with its p-value.
+    GOLDEN.yaml lists queries with the notes, headings or lines that the index should find;
+    --beir FOLDER has its own documents. Prints every mode with 95 % intervals and, for modes
+    other than lexical, the difference from lexical with its p-value.
     """
     from kebab_tui.evaluation.summary import compared, reported
 
@@ -112,7 +112,7 @@ def _split_arguments(files: Sequence[str], given: Given) -> tuple[str | None, li
     if len(saved) > 2:
         raise UsageError("more than two runs to compare", "--compare takes one saved run, or two")
     if len(saved) == 2 and asked:
-        raise UsageError("two saved runs and a set of questions", "leave one of them out")
+        raise UsageError("two saved runs and a set of questions", "use one of them")
     if len(saved) < 2 and asked != 1:
         raise UsageError("more than one set of questions" if asked else "there are no questions", _USAGE)
     if given["split"] is not None and given["beir"] is None:

@@ -77,7 +77,7 @@ def ingest_command(
                 aside = field(report.healed)
                 notify(f"the index was damaged; it was set aside ({aside}) and rebuilt from your notes")
             if report.read_error:
-                notify("warning: the disk gave a read error; the index was read again and is sound")
+                notify("warning: read error on the disk; the index was read again and is intact")
             for line in () if as_json else report_lines(report, quiet=quiet):
                 write(line)
             make = embed_with_progress if wait and not report.cancelled else report_pending
@@ -98,14 +98,14 @@ def ingest_command(
     if model_error is not None:
         raise model_error  # after the report, because the notes are indexed
     if report.cancelled:
-        notify("cancelled; what was done is kept, the next ingest continues from there")
+        notify("cancelled; finished work is kept, and the next `kebab ingest` continues from there")
     cut_short = report.cancelled or getattr(vectors, "cancelled", False)
     return EXIT_INTERRUPTED if cut_short else 0
 
 
 def _refuse_empty(folders: tuple[str, ...]) -> None:
     if "" in folders:
-        raise UsageError("a folder has an empty name", "is a variable of your shell not set?")
+        raise UsageError("a folder has an empty name", "is a shell variable unset?")
 
 
 def report_lines(report: IngestReport, *, quiet: bool) -> Iterator[str]:
@@ -150,12 +150,12 @@ def index_command(invocation: Invocation, /, as_json: bool, **wanted: bool) -> i
     """Show, complete or rebuild the index. Does one thing at a time.
 
     --embed computes the vector of every passage that has none, the latest notes first;
-    Ctrl+C stops at once and keeps what was made.
+    Ctrl+C stops at once and keeps finished vectors.
     """
     chosen = [name for name, given in wanted.items() if given]
     if len(chosen) != 1:
         raise UsageError(
-            "index needs one of --status, --embed, --rebuild-fts and --rebuild-vectors",
+            "specify one of --status, --embed, --rebuild-fts and --rebuild-vectors",
             "`kebab index --status` changes nothing",
         )
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
@@ -249,17 +249,17 @@ def _status_lines(status: IndexStatus) -> Iterator[str]:
 def watch_command(invocation: Invocation, folders: tuple[str, ...], as_json: bool, quiet: bool) -> int:
     """Update the index continuously from every FOLDER and all known sources.
 
-    A new folder becomes a source. Every change is one line: the time, what happened, the
+    A new folder becomes a source. Prints a line for each change: the time, the event, the
     note, its passages added, removed and kept, and the time from saving to being found.
-    Ctrl+C stops; nothing is lost, not even after a kill. If another process watches the
-    same index, this one waits and takes over when the other ends.
+    You can kill it at any time without losing data. If another process watches the same
+    index, this one waits and takes over when the other ends.
     """
     _refuse_empty(folders)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace, Interrupt() as interrupt:
         interrupt.work_began()
         if not (folders or invocation.settings.sources or workspace.sources()):
             raise UsageError(
-                "there is no folder to watch yet", "run `kebab watch FOLDER` with the folder of your notes"
+                "no folder to watch yet", "run `kebab watch FOLDER` with the folder of your notes"
             )
         reporter = _WatchReporter(quiet=quiet, as_json=as_json)
         callbacks = WatchCallbacks(interrupt.asked, reporter.change, reporter.state, reporter.following)

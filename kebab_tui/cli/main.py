@@ -33,7 +33,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "find": ("kebab_tui.cli.find", "find_command", "Find notes by name, fuzzily."),
     "links": ("kebab_tui.cli.related", "links_command", "Show the links from and to a note."),
     "similar": ("kebab_tui.cli.related", "similar_command", "Find notes with a similar meaning."),
-    "list": ("kebab_tui.cli.show", "list_command", "List the notes of the index and their state."),
+    "list": ("kebab_tui.cli.show", "list_command", "List the indexed notes and their state."),
     "inspect": ("kebab_tui.cli.show", "inspect_command", "Show all details of one note or passage."),
     "open": ("kebab_tui.cli.show", "open_command", "Open a note at its cited line or page."),
     "sql": ("kebab_tui.cli.sql", "sql_command", "Query the index with SQL, read-only."),

@@ -50,10 +50,10 @@ _ANY = "claude-desktop"
 @shared_options
 @pass_invocation
 def mcp_command(invocation: Invocation, /, sources: tuple[str, ...], client: str | None) -> int:
-    """Let an agent search the notes, by the Model Context Protocol.
+    """Let an agent search the notes, through the Model Context Protocol.
 
     An agent's client starts this command and talks to it through stdin and stdout. The agent can only
-    read. It never gets notes with `private: true` in their front matter, or named by a .kebabprivate file.
+    read. It never sees notes with `private: true` in their front matter, or listed in a .kebabprivate file.
     """
     if find_spec("mcp") is None:
         raise UsageError("the MCP server is not installed", "pip install 'kebab-tui[mcp]'")
@@ -68,7 +68,9 @@ def mcp_command(invocation: Invocation, /, sources: tuple[str, ...], client: str
         notify(_PLACES[client])
         return 0
     if sys.stdin is not None and sys.stdin.isatty():
-        notify("waiting for an MCP client on stdin; Ctrl+D ends. A client is set up by --print-config")
+        notify(
+            "waiting for an MCP client on stdin; Ctrl+D quits. --print-config prints the setup of a client"
+        )
     from kebab_tui.server.stdio import Wire
 
     wire = Wire.take()  # before an import that might print

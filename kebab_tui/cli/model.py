@@ -124,7 +124,7 @@ def add(invocation: Invocation, folder: str, as_json: bool) -> None:
     `kebab model use` then selects it.
     """
     if not folder:
-        raise UsageError("the folder has an empty name", "is a variable of your shell not set?")
+        raise UsageError("the folder has an empty name", "is a shell variable unset?")
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace, Interrupt():
         added = workspace.models.add(folder)
     if as_json:

@@ -54,14 +54,14 @@ def links_command(invocation: Invocation, /, target: str | None, **given: Any) -
     """Show the links from and to a note, each with its line.
 
     Wikilinks, embeds, Markdown and reference links. A link leads to a path, else to the nearest
-    note of this name, title or alias; if several are as good, all are named. Without PATH:
-    the broken links or the addresses of all notes.
+    note with this name, title or alias; if it is ambiguous, all candidates are shown. Without
+    PATH: the broken links or web addresses of all notes.
     """
     form = chosen_format(given)
     directions = tuple(one for one in LINK_DIRECTIONS if given[f"only_{one}"])
     wanted: tuple[LinkDirection, ...] = directions or ("out", "in")
     if target is None and (not directions or "in" in directions):
-        raise UsageError("name a note", "`kebab links PATH`, or --broken for the broken links of all notes")
+        raise UsageError("no note given", "`kebab links PATH`, or --broken for the broken links of all notes")
     every: list[NoteLink] = []
     total = 0
     limit = -1 if given["limit"] is None else given["limit"]

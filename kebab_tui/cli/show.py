@@ -93,7 +93,7 @@ _ESCAPED = re.compile(r"[\\']")
 def list_command(
     invocation: Invocation, /, globs: tuple[str, ...], states: tuple[DocumentState, ...], **given: Any
 ) -> int:
-    """List the notes of the index and their state.
+    """List the indexed notes and their state.
 
     PATH-GLOB: * matches within one folder, ** across folders; without a wildcard it is a part of
     the path. In a pipe: path, state, type, tags, passages and reason (or: private), between tabs.
@@ -141,8 +141,8 @@ def list_command(
 def inspect_command(invocation: Invocation, target: str, full: bool, as_json: bool) -> None:
     """Show all details of one note or passage.
 
-    PATH is relative to its source, absolute, or only the last parts of a path. NAME is a file
-    name, an alias or a title. For a path that is not indexed, shows why.
+    PATH is relative to its source, absolute, or only the end of a path. NAME is a file name, an
+    alias or a title. For a file that is not indexed, shows why.
     """
     with closing(invocation.open_index()) as workspace:
         found = workspace.inspect(target)
@@ -206,11 +206,11 @@ def _without_text(found: Inspection, pages: int) -> str:
 def open_command(invocation: Invocation, target: str, print_only: bool) -> None:
     """Open the lines of a citation, or a note by name, in your editor; a page in your viewer.
 
-    Finds the lines in the file as it is now, and reports when they moved or changed. The
-    editor: the setting `command` in [editor], else KEBAB_EDITOR, VISUAL or EDITOR, else
-    nvim, vim, nano or vi. The viewer: the setting `pdf` in [viewer], else the first installed
-    one of zathura, evince, okular and others. Over ssh and without a display the citation of
-    a page is printed instead.
+    Finds the lines in the present file, and reports if they moved or changed. The editor: the
+    setting `command` in [editor], else KEBAB_EDITOR, VISUAL or EDITOR, else nvim, vim, nano or
+    vi. The viewer: the setting `pdf` in [viewer], else the first installed one of zathura,
+    evince, okular and others. Over ssh and without a display, prints the citation of a page
+    instead.
     """
     with closing(invocation.open_index()) as workspace:
         place = workspace.locate_citation(target)

@@ -87,11 +87,11 @@ _STARS_HELP = "Number of stars, such as those of a project; counts in `kebab sou
 @shared_options
 @pass_invocation
 def add(invocation: Invocation, /, folder: str, as_json: bool, **given: Any) -> None:
-    """Make FOLDER a source. `kebab ingest` then indexes its notes."""
+    """Add FOLDER as a source. `kebab ingest` then indexes its notes."""
     from kebab_tui.settings.load import absolute
 
     if not folder:
-        raise UsageError("the folder has an empty name", "is a variable of your shell not set?")
+        raise UsageError("the folder has an empty name", "is a shell variable unset?")
     root = absolute(folder)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         new = Source(
@@ -111,7 +111,7 @@ def add(invocation: Invocation, /, folder: str, as_json: bool, **given: Any) -> 
         added = workspace.add_source(new, Callbacks(waiting=print_waiting, notice=print_notice))
         _write_source(added, as_json=as_json)
     if not as_json:
-        notify("added; `kebab ingest` indexes its notes")
+        notify("added; run `kebab ingest` to index its notes")
 
 
 def _write_source(source: Source, *, as_json: bool) -> None:
@@ -133,19 +133,19 @@ def _write_source(source: Source, *, as_json: bool) -> None:
 @shared_options
 @pass_invocation
 def search(invocation: Invocation, /, name: str, query: tuple[str, ...], limit: int, **given: Any) -> int:
-    """Find the indexed folders that are called NAME or have passages that match.
+    """Find indexed folders by name or content.
 
-    A folder is listed if its title, id or description contains NAME, or if its passages match QUERY, or
-    all words of NAME without a QUERY. With "" as NAME every folder is listed.
+    Lists the folders whose title, id or description contains NAME, or whose passages match QUERY (without
+    QUERY: all words of NAME). NAME "" lists every folder.
 
     \b
     Its score is the sum of:
       100      NAME is the title
        50      the title begins with NAME
        20      the description or the id contains NAME
-      0-10     a point for 100 passages
+      0-10     one point per 100 passages
       0-10     the source score: stars, passages, a git remote, indexed, described
-      0-20     its share of the matching passages, compared with the folder that has most
+      0-20     number of matching passages, relative to the best folder
     """
     form, asked = chosen_format(given), " ".join(query)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
@@ -174,7 +174,7 @@ def search(invocation: Invocation, /, name: str, query: tuple[str, ...], limit: 
         for line in table_lines(_FOUND_COLUMNS, rows):
             write(line)
         if not found:
-            notify("no folder is called so or has passages that match; see `kebab source list`")
+            notify("no folder matches by name or content; see `kebab source list`")
     return 0 if found else 1
 
 
@@ -183,7 +183,7 @@ def search(invocation: Invocation, /, name: str, query: tuple[str, ...], limit: 
 @shared_options
 @pass_invocation
 def list_(invocation: Invocation, /, **given: Any) -> None:
-    """List the folders, with their numbers of indexed notes and passages."""
+    """List the folders, with their number of indexed notes and passages."""
     form = chosen_format(given)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         sources = workspace.sources()
@@ -211,7 +211,7 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
         for line in table_lines(_COLUMNS, rows):
             write(line)
     if not sources:
-        notify("no folders yet; `kebab ingest FOLDER` adds and indexes one")
+        notify("no folders yet; run `kebab ingest FOLDER`")
 
 
 @source_command.command()
@@ -244,24 +244,24 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
 @shared_options
 @pass_invocation
 def edit(invocation: Invocation, /, source_id: str, as_json: bool, **given: Any) -> None:
-    """Change the details of the source ID; repeated options replace their whole list.
+    """Change the details of source ID; a repeated option replaces its whole list.
 
-    New patterns and --code take effect when the folder is indexed next, everything else at once. A source
-    of the configuration file is changed there.
+    New patterns and --code apply from the next `kebab ingest`, everything else at once. Edit a source of
+    the configuration file there.
     """
     for name, flag in (("include", "no_include"), ("exclude", "no_exclude"), ("rules", "no_rules")):
         if given[name] and given[flag]:
             names = f"--{name.removesuffix('s')} and --{flag.replace('_', '-')}"
             raise UsageError(f"{names} cannot be combined", "use one of them")
     if given["code"] is None and not any(given[name] not in (None, False, ()) for name in given):
-        raise UsageError("there is nothing to change", "see `kebab source edit --help`")
+        raise UsageError("nothing to change", "see `kebab source edit --help`")
     callbacks = Callbacks(waiting=print_waiting, notice=print_notice)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         before = _known(workspace, source_id)
         after = workspace.edit_source(before.source_id, lambda source: _edited(source, given), callbacks)
         _write_source(after, as_json=as_json)
     if (after.include, after.exclude, after.code) != (before.include, before.exclude, before.code):
-        notify("`kebab ingest` applies the patterns and --code")
+        notify("run `kebab ingest` to apply the patterns and --code")
 
 
 def _edited(source: Source, given: Given) -> Source:
@@ -296,7 +296,7 @@ def _known(workspace: Workspace, source_id: str) -> Source:
 @shared_options
 @pass_invocation
 def remove(invocation: Invocation, source_id: str, yes: bool) -> int:
-    """Remove the source ID and its notes from the index. No file is changed."""
+    """Remove source ID and its notes from the index. No file is changed."""
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         source = _known(workspace, source_id)
         notes = f"{plural(source.documents, 'note')} ({plural(source.chunks, 'passage')})"
@@ -316,7 +316,7 @@ def remove(invocation: Invocation, source_id: str, yes: bool) -> int:
 def init_command(ctx: click.Context, path: str | None) -> None:
     """Write a configuration file with every setting and its default, commented out.
 
-    Prints the file's path. An existing file is not changed.
+    Prints the path of the file. Never changes an existing file.
     """
     from kebab_tui.settings.load import absolute, config_path
     from kebab_tui.settings.starter import starter_text

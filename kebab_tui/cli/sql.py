@@ -55,13 +55,13 @@ _WIDEST = 80
 @shared_options
 @pass_invocation
 def sql_command(invocation: Invocation, statement: str, form: str | None, limit: int, timeout: float) -> int:
-    """Query the index by SQL, read-only.
+    """Query the index with SQL, read-only.
 
     Tables: notes, passages, names, tags, links, properties, tasks; docs/sql.md describes them.
     In a pipe: cells between tabs.
     """
     if not statement.strip():
-        raise UsageError("there is no statement", "`kebab sql 'select path, title from notes'`")
+        raise UsageError("no statement given", "`kebab sql 'select path, title from notes'`")
     with closing(invocation.open_index()) as workspace:
         found = workspace.sql(statement, workspace.sql_limits(limit, timeout))
     match form:

@@ -108,7 +108,7 @@ def test_an_unset_variable_of_the_shell_does_not_mean_the_working_folder(
 ) -> None:
     done = kebab(*argv)
     assert done.code == 2
-    assert "is a variable of your shell not set?" in done.err
+    assert "is a shell variable unset?" in done.err
     assert not kebab.data.exists()
 
 

@@ -36,5 +36,5 @@ def test_a_page_reads_as_the_help() -> None:
     done = subprocess.run(argv, capture_output=True, timeout=60, check=True)
     assert not done.stderr
     text = " ".join(re.sub(".\b", "", done.stdout.decode()).split())
-    assert "kebab source add [OPTIONS] FOLDER Make FOLDER a source." in text
+    assert "kebab source add [OPTIONS] FOLDER Add FOLDER as a source." in text
     assert "50 the title begins with NAME" in text

@@ -196,7 +196,7 @@ def test_a_changed_trust_is_seen_at_once(two: Kebab) -> None:
 
 def test_changed_patterns_take_effect_with_the_next_ingest(two: Kebab) -> None:
     done = two("source", "edit", "notes", "--exclude", "port.md")
-    assert "`kebab ingest` applies the patterns" in done.err
+    assert "`kebab ingest` to apply the patterns" in done.err
     assert two("ingest", "--json").json["removed"] == 1
     two("source", "edit", "notes", "--no-exclude")
     assert two("ingest", "--json").json["added"] == 1

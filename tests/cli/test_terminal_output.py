@@ -55,11 +55,11 @@ def test_no_colours_where_none_are_wanted(indexed: Kebab, variables: dict[str, s
 
 def test_a_citation_leads_to_its_file_where_the_terminal_follows_links(indexed: Kebab) -> None:
     _, shown = on_a_terminal(indexed, "search", "김치찌개", "-n", "1", KEBAB_HYPERLINKS="always")
-    uri, text = re.findall("citation: \x1b]8;;file://(.*?)\x1b\\\\(.*?)\x1b]8;;\x1b\\\\", shown)[0]
+    uri, text = re.findall("citation: \x1b]8;;file://[^/]*(.*?)\x1b\\\\(.*?)\x1b]8;;\x1b\\\\", shown)[0]
     root = indexed.data.parent / "notes"
     assert uri.startswith(f"{root}/")
     assert uri.isascii()
-    assert re.fullmatch(r".+\.md:L\d+(-L\d+)?", text)
+    assert re.fullmatch("\x1b\\[35m.+\\.md\x1b\\[0m\x1b\\[32m:L\\d+(-L\\d+)?\x1b\\[0m", text)
 
 
 def test_ingest_shows_a_bar_and_leaves_only_the_report(kebab: Kebab, notes: Path) -> None:
