@@ -69,7 +69,7 @@ def mcp_command(invocation: Invocation, /, sources: tuple[str, ...], client: str
         return 0
     if sys.stdin is not None and sys.stdin.isatty():
         notify(
-            "waiting for an MCP client on stdin; Ctrl+D quits. --print-config prints the setup of a client"
+            "waiting for an MCP client on stdin; Ctrl+D quits. --print-config prints a client setup"
         )
     from kebab_tui.server.stdio import Wire
 
