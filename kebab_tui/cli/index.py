@@ -219,7 +219,8 @@ def _status_lines(status: IndexStatus) -> Iterator[str]:
     yield f"words: {figures.words:,}"
     yield f"revision: {figures.corpus_revision}, schema {figures.schema_version}"
     present, expected = figures.lexical_version, status.expected_lexical_version
-    verdict = "as expected" if present == expected else f"expected {expected}: run `kebab ingest`"
+    is_right = present == expected or not figures.documents  # an empty index has no readers yet
+    verdict = "as expected" if is_right else f"expected {expected}: run `kebab ingest`"
     yield f"lexical: {present}, {verdict}"
     yield f"model: {field(vectors.model)}" + (f", {vectors.dims} dimensions" if vectors.dims else "")
     yield f"vector: {vectors.version or field(vectors.problem)}"

@@ -16,7 +16,6 @@ from kebab_tui.cli.output import Style, field, notify, plural, shown_path, write
 from kebab_tui.domain.hit import SearchHit
 from kebab_tui.domain.links import PROBLEMS, NoteLink, SimilarNote
 from kebab_tui.domain.text import sanitize
-from kebab_tui.wire.llm_text import escaped
 from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -131,6 +130,8 @@ def _notify_left_out(count: int, noun: str) -> None:
 def markdown(hits: Sequence[SearchHit]) -> Iterator[str]:
     """Block quotes, each with its citation as a link relative to the folder of the notes."""
     from urllib.parse import quote
+
+    from kebab_tui.wire.llm_text import escaped  # only here: a pipe would pay for it at every search
 
     for place, hit in enumerate(hits):
         if place:

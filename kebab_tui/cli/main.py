@@ -166,8 +166,12 @@ def completion_command(ctx: click.Context, shell: str) -> None:
     click.echo(writer(ctx.find_root().command, {}, PROGRAM, COMPLETE_VARIABLE).source())
 
 
+def _completed_command(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in VERBS if name.startswith(incomplete)]
+
+
 @command(examples=(("kebab help search", "same as `kebab search --help`"),))
-@click.argument("words", nargs=-1, metavar="[COMMAND…]")
+@click.argument("words", nargs=-1, metavar="[COMMAND…]", shell_complete=_completed_command)
 @click.pass_context
 def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
     """Show the help of COMMAND; without it, the list of all commands."""

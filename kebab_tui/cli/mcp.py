@@ -68,9 +68,7 @@ def mcp_command(invocation: Invocation, /, sources: tuple[str, ...], client: str
         notify(_PLACES[client])
         return 0
     if sys.stdin is not None and sys.stdin.isatty():
-        notify(
-            "waiting for an MCP client on stdin; Ctrl+D quits. --print-config prints a client setup"
-        )
+        notify("waiting for an MCP client on stdin; Ctrl+D quits. --print-config prints a client setup")
     from kebab_tui.server.stdio import Wire
 
     wire = Wire.take()  # before an import that might print

@@ -227,6 +227,17 @@ def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Iterato
         yield "  ".join(padded).rstrip()
 
 
+def rows_of(text: str, columns: int, taken: int) -> Iterator[tuple[int, int]]:
+    """Ranges of a text that fit a row of a terminal, cut before words. `taken`: columns before the text."""
+    start = used = 0
+    for word in re.finditer(r"\S+\s*", text):
+        if used and taken + used + width(word[0].rstrip()) > columns:
+            yield start, word.start()
+            start, used = word.start(), 0
+        used += width(word[0])
+    yield start, len(text)
+
+
 def width(text: str) -> int:
     """Columns on a terminal: two for a wide character, none for a combining mark."""
     from unicodedata import combining, east_asian_width

@@ -1,7 +1,7 @@
 """Prints search hits for people: four lines for each hit, and with `--explain` the arithmetic of its score.
 
-The four lines are the same on a terminal and in a pipe; a terminal adds colours, links and blank lines
-between hits. Badges, whole passages and explanations follow, indented.
+A terminal adds colours, links and blank lines between hits, and cuts the rows of the excerpt between words.
+Badges, whole passages and explanations follow, indented.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kebab_tui.cli.output import Style, aligned, field, page_label
+from kebab_tui.cli.output import Style, aligned, field, page_label, rows_of
 from kebab_tui.domain import hit as known
 from kebab_tui.domain.hit import ambiguous_paths
 from kebab_tui.domain.text import is_korean, sanitize
 
 if TYPE_CHECKING:
     from kebab_tui.cli.search import SearchOutput
+    from kebab_tui.domain.hit import SearchHit
     from kebab_tui.search.explanation import Explanation
 
 _INDENT = "   "
@@ -42,8 +43,7 @@ def answer_lines(answer: SearchOutput, style: Style, *, full: bool) -> Iterator[
     for index, hit in enumerate(response.hits):
         if index and style.terminal.tty:
             yield ""
-        score = style.strong(f"[{shown_score(hit.score)}]")
-        yield f"{hit.rank}. {score} {style.matches(field(hit.snippet), hit.highlights)}"
+        yield from _excerpt(hit, style)
         yield f"{_INDENT}doc: {style.path(field(hit.path))}" + (
             f"  (in {field(hit.root)})" if hit.path in ambiguous else ""
         )
@@ -68,6 +68,18 @@ def answer_lines(answer: SearchOutput, style: Style, *, full: bool) -> Iterator[
             kept = "" if stage.kept is None else f"{stage.kept:,} in "
             steps.append(f"{stage.name}: {kept}{stage.milliseconds:.1f} ms")
         yield "stages: " + " → ".join(steps)
+
+
+def _excerpt(hit: SearchHit, style: Style) -> Iterator[str]:
+    """The rank, the score and the snippet; on a terminal in rows that are cut between words."""
+    number, snippet = f"{hit.rank}. [{shown_score(hit.score)}] ", field(hit.snippet)
+    lead = f"{hit.rank}. {style.strong(number.split()[1])} "
+    indent = " " * len(number)
+    rows = rows_of(snippet, style.terminal.width, len(number)) if style.terminal.tty else [(0, len(snippet))]
+    for start, end in rows:
+        inside = ((max(a, start) - start, min(b, end) - start) for a, b in hit.highlights)
+        yield lead + style.matches(snippet[start:end], [(a, b) for a, b in inside if a < b]).rstrip()
+        lead = indent
 
 
 def shown_score(score: float) -> str:

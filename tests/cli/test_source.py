@@ -239,3 +239,9 @@ def test_the_weight_is_deprecated_hidden_and_kept(kebab: Kebab, notes: Path) -> 
     assert "warning: --weight has no effect" in done.err
     assert "--weight" not in kebab("source", "add", "--help").out
     assert kebab("source", "edit", "notes", "--stars", "1", "--json").json["weight"] == 2.5
+
+
+def test_an_empty_index_expects_nothing_else(kebab: Kebab, notes: Path) -> None:
+    kebab("source", "add", str(notes))
+    (lexical,) = (line for line in kebab("index", "--status").lines if line.startswith("lexical: "))
+    assert lexical.endswith(", as expected")

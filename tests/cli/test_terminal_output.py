@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kebab_tui.cli.output import width
 from tests.command_line import Kebab
 
 pytestmark = pytest.mark.slow
@@ -44,6 +45,14 @@ def test_matches_are_bold_and_red(indexed: Kebab) -> None:
     assert code == 0
     assert re.search("\x1b\\[1;31mkernel\x1b\\[0m", shown, re.IGNORECASE)
     assert re.search(r"\n\n2\. ", shown)
+
+
+def test_excerpts_are_wrapped_between_words(indexed: Kebab) -> None:
+    _, shown = on_a_terminal(indexed, "search", "포트 충돌", "-n", "3", NO_COLOR="1", COLUMNS="44")
+    (excerpt,) = re.findall(r"^1\. .+\n((?:          .+\n)+)   doc: ", shown, re.MULTILINE)
+    rows = excerpt.splitlines()
+    assert len(rows) > 1
+    assert all(width(row) <= 44 for row in rows)
 
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
