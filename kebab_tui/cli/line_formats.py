@@ -67,46 +67,42 @@ def write_paths(found: Mapping[str, str], style: Style, *, null: bool) -> None:
         notify(f"left out {plural(left_out, 'note')}: control characters in the path; use --null")
 
 
-def write_quickfix(hits: Sequence[tuple[SearchHit, MatchingLine]], here: str, *, terminal: bool) -> None:
+def write_quickfix(hits: Sequence[tuple[SearchHit, MatchingLine]], *, terminal: bool) -> None:
     """Write one line for each hit; on a terminal, with control characters made visible."""
     with_lines = [(hit, match) for hit, match in hits if hit.citation.span.page is None]
     written = 0
     for hit, ((line, column), text) in with_lines:
         column = len(text[: column - 1].encode("utf-8", "surrogatepass")) + 1
-        written += _write_place(hit.root, hit.raw_path, here, line, column, text, terminal=terminal)
+        written += _write_place(hit.root, hit.raw_path, line, column, text, terminal=terminal)
     _notify_pages(len(hits) - len(with_lines), "hit")
     _notify_left_out(len(with_lines) - written, "hit")
 
 
-def write_quickfix_links(links: Sequence[NoteLink], here: str, *, terminal: bool) -> None:
+def write_quickfix_links(links: Sequence[NoteLink], *, terminal: bool) -> None:
     """Write one line for each link, where it stands; what is wrong with it, else its target as written."""
     written = 0
     for one in links:
         text = f"{one.link}: {PROBLEMS[one.problem]}" if one.problem else str(one.link)
         note, link = one.note, one.link
-        written += _write_place(
-            note.root, note.raw_path, here, link.line, link.column, text, terminal=terminal
-        )
+        written += _write_place(note.root, note.raw_path, link.line, link.column, text, terminal=terminal)
     _notify_left_out(len(links) - written, "link")
 
 
-def write_quickfix_similar(notes: Sequence[SimilarNote], here: str, *, terminal: bool) -> None:
+def write_quickfix_similar(notes: Sequence[SimilarNote], *, terminal: bool) -> None:
     """Write the first line of the nearest passage of each note."""
     with_lines = [note for note in notes if note.citation.span.page is None]
     written = 0
     for one in with_lines:
         text = one.text.partition("\n")[0]
         raw_path, line = one.document.raw_path, one.citation.span.first
-        written += _write_place(one.root, raw_path, here, line, 1, text, terminal=terminal)
+        written += _write_place(one.root, raw_path, line, 1, text, terminal=terminal)
     _notify_pages(len(notes) - len(with_lines), "note")
     _notify_left_out(len(with_lines) - written, "note")
 
 
-def _write_place(
-    root: str, raw_path: bytes, here: str, line: int, column: int, text: str, *, terminal: bool
-) -> bool:
+def _write_place(root: str, raw_path: bytes, line: int, column: int, text: str, *, terminal: bool) -> bool:
     """Write one line, unless an editor would misread its path."""
-    path = os.path.join(root, os.fsdecode(raw_path)).removeprefix(here.rstrip("/") + "/")
+    path = shown_path(os.path.join(root, os.fsdecode(raw_path)))
     valid = path.encode("utf-8", "replace").decode()  # invalid UTF-8 is written unchanged
     if _AMBIGUOUS.search(path) or sanitize(valid) != valid:
         return False

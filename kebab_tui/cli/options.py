@@ -5,7 +5,6 @@ Declares each option once, with its help and its check, and converts the given v
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from kebab_tui.cli.command import option
+from kebab_tui.cli.output import working_folder
 from kebab_tui.domain.document import CHUNK_KINDS, LANGUAGES, Trust
 from kebab_tui.domain.errors import FilterError, UsageError
 from kebab_tui.domain.facets import FACETS, FacetKind
@@ -163,7 +163,8 @@ def scope_here(given: Given, workspace: Workspace, text: str = "") -> SourceId |
     stated = Workspace.parse(text).filters
     if given["everywhere"] or given["sources"] or given["doc_ids"] or stated.sources or stated.doc_ids:
         return None
-    around = workspace.source_around(os.getcwd())
+    here = working_folder()
+    around = workspace.source_around(here) if here else None
     return around.source if around is not None and len(workspace.source_ids()) > 1 else None
 
 

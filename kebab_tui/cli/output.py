@@ -73,9 +73,18 @@ def field(text: str) -> str:
     return one_line(text)
 
 
+def working_folder() -> str:
+    """Empty if it was removed."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
+
+
 def shown_path(location: str) -> str:
     """An absolute path as commands take it: relative if it is below the working folder."""
-    path = location.removeprefix(os.getcwd().rstrip("/") + "/")
+    here = working_folder()
+    path = location.removeprefix(here.rstrip("/") + "/") if here else location
     return f"./{path}" if path.startswith("-") else path
 
 

@@ -74,7 +74,7 @@ def links_command(invocation: Invocation, /, target: str | None, **given: Any) -
     if form == "vimgrep":
         from kebab_tui.cli.line_formats import write_quickfix_links
 
-        write_quickfix_links(every, os.getcwd(), terminal=sys.stdout is not None and sys.stdout.isatty())
+        write_quickfix_links(every, terminal=sys.stdout is not None and sys.stdout.isatty())
     elif form == "human":
         for one in every:
             write(_link_line(one))
@@ -142,7 +142,7 @@ def similar_command(invocation: Invocation, /, target: str, **given: Any) -> int
     elif form == "vimgrep":
         from kebab_tui.cli.line_formats import write_quickfix_similar
 
-        write_quickfix_similar(found, os.getcwd(), terminal=sys.stdout is not None and sys.stdout.isatty())
+        write_quickfix_similar(found, terminal=sys.stdout is not None and sys.stdout.isatty())
     else:
         _write_similar(found)
     return 0 if found else 1

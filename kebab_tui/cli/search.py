@@ -236,7 +236,7 @@ def _write(answer: SearchOutput, form: str, workspace: Workspace, given: Given) 
             query = answer.response.corrected or answer.response.query
             matches = [(hit, workspace.matching_line(hit, query)) for hit in hits]
             if form == "vimgrep":
-                write_quickfix(matches, os.getcwd(), terminal=style.terminal.tty)
+                write_quickfix(matches, terminal=style.terminal.tty)
             else:
                 lines = (line_of(hit, match, query, style, null=given["null"]) for hit, match in matches)
         case "files":

@@ -136,3 +136,28 @@ def test_json_has_the_absolute_path_everywhere(two: Kebab, notes: Path) -> None:
     inspected = two("inspect", "port.md", "--json").json
     assert listed["location"] == inspected["document"]["location"] == file
     assert inspected["chunks"][0]["citation"]["location"] == file
+
+
+def test_a_removed_working_folder_is_outside_of_all_sources(
+    two: Kebab, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert two("search", "listeners", "--in", "notes").lines == [f"{notes}/port.md:6:Two listeners collide."]
+    assert two("find", "port", "-n", "1").lines == [f"{notes}/port.md"]
+
+
+@pytest.mark.parametrize(
+    ("query", "line"),
+    [
+        ("'owner OR nothing'", "5:A value has one owner."),
+        ("rust one owner", "5:A value has one owner."),
+        ("path:rust.md", "1:# Rust"),
+    ],
+    ids=["raw", "the most words", "only listed"],
+)
+def test_a_line_is_found_for_every_kind_of_query(two: Kebab, notes: Path, query: str, line: str) -> None:
+    (notes / "rust.md").write_text("# Rust\n\n## Ownership\n\nA value has one owner.\n")
+    two("ingest")
+    assert f"notes/rust.md:{line}" in two("search", query, "--mode", "lexical", "-n", "9").lines

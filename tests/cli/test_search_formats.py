@@ -148,8 +148,8 @@ def test_a_name_that_is_no_text_leaves_as_its_bytes(kebab: Kebab, notes: Path) -
 
 def test_a_terminal_gets_no_byte_of_a_name_that_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
     named = replace(hit(), root="/notes", raw_path=b"\x9b2J.md", text="zanzibar", highlights=())
-    write_quickfix([(named, matching_line(named, named.text, 1, "zanzibar"))], "/notes", terminal=True)
-    assert capsys.readouterr().out.startswith("\ufffd2J.md:")
+    write_quickfix([(named, matching_line(named, named.text, 1, "zanzibar"))], terminal=True)
+    assert capsys.readouterr().out.startswith("/notes/\ufffd2J.md:")
 
 
 # for pasting
