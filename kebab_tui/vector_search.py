@@ -74,7 +74,7 @@ class VectorSearch:
                 encoder = self._encoder_of(card)
                 follower = self._follower_of(card, encoder)
                 if follower is None:
-                    return Notice("no_vectors", "No vectors yet: `kebab index --embed` makes them.")
+                    return Notice("no_vectors", "No semantic index yet: run `kebab index --embed`.")
                 encoder.open()
                 knows_hangul = card.answers("\uac00")
                 semantics = Semantics(encoder, follower.index, card.vector_version, knows_hangul, card.floor)
@@ -99,7 +99,7 @@ class VectorSearch:
         with self._opening:
             if self._follower is None or self._followed != card.fingerprint:
                 if not self._has_vectors(card):
-                    raise ModelError("no vectors yet", "run `kebab index --embed` to make them")
+                    raise ModelError("no vectors yet", "run `kebab index --embed`")
                 follower = self.new_follower(card)
                 follower.open()
                 self.close()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kebab_tui.domain.hit import Highlight, SearchHit, SearchResponse
     from kebab_tui.domain.ids import SourceId
     from kebab_tui.domain.links import LinkDirection, NoteLinks, SimilarNote
+    from kebab_tui.domain.scope import SourcePart
     from kebab_tui.indexing.embed import EmbeddingReport
     from kebab_tui.indexing.lookup import CitedPlace, Inspection, ListedFile
     from kebab_tui.indexing.pipeline import Recipe
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.find_names import FoundNote
     from kebab_tui.search.libraries import FoundLibrary
+    from kebab_tui.search.matching_line import MatchingLine
     from kebab_tui.search.ports import FieldWeights
     from kebab_tui.search.query_language import Chip, ParsedQuery
     from kebab_tui.search.ranking import FusionSettings
@@ -325,13 +327,36 @@ class Workspace:
         with self._parts.index.reader.snapshot() as snapshot:
             return snapshot.sources()
 
+    @_healed
+    def source_around(self, folder: str) -> SourcePart | None:
+        """The innermost source that contains a folder, and which part of it; None if there is none."""
+        from kebab_tui.domain.scope import source_around
+
+        return source_around(os.path.realpath(folder), self._searched_roots())
+
+    def scope_of(self, folder: str) -> tuple[SourcePart, ...]:
+        """The source around a folder, else the sources in it; empty if there are none."""
+        from kebab_tui.domain.scope import source_around, sources_below
+
+        real, roots = os.path.realpath(folder), self._searched_roots()
+        around = source_around(real, roots)
+        return (around,) if around is not None else sources_below(real, roots)
+
+    def _searched_roots(self) -> list[tuple[SourceId, str]]:
+        try:
+            with self._parts.index.reader.catalogue() as catalogue:
+                found = catalogue.sources(counted=False)
+        except NotIndexedError:
+            return []
+        return [(source.source_id, os.path.realpath(source.root)) for source in found]
+
     def check_folder(self, folder: str) -> None:
         """Raise if a folder is missing, unless it is a source already: sources may come back."""
         from kebab_tui.files.root import check_root
         from kebab_tui.indexing.session import relation
 
         if not folder:
-            raise UsageError("a folder has an empty name", "is a variable of your shell not set?")
+            raise UsageError("a folder has an empty name", "is a shell variable unset?")
         root = os.path.abspath(os.path.expanduser(folder))
         try:
             known = self.sources()
@@ -451,6 +476,19 @@ class Workspace:
         from kebab_tui.indexing.lookup import matching_position
 
         return matching_position(hit, located, query, self._parts.recipe)
+
+    def matching_line(self, hit: SearchHit, query: str) -> MatchingLine:
+        """The line of a hit that matches best: of the file as it is now, if it can still be found there."""
+        from kebab_tui.search.matching_line import matching_line
+
+        span, text = hit.citation.span, hit.text
+        if hit.stale and not hit.gone and span.page is None:
+            from kebab_tui.indexing.lookup import present_passage
+
+            located = self.locate(hit)
+            if (present := present_passage(hit, located, self._parts.recipe)) is not None:
+                span, text = located.span, present
+        return matching_line(hit, text, span.first, query)
 
     @_healed
     def locate_citation(self, target: str) -> CitedPlace:

@@ -104,7 +104,7 @@ def test_a_note_that_is_saved_is_found_by_its_words_at_once(vault: Vault) -> Non
     vault.ingest()
     response = vault.workspace.search(SearchQuery("kebab"))
     assert "b.md" in {hit.path for hit in response.hits}
-    assert response.notices[-1].text.startswith("vectors 50 %")
+    assert response.notices[-1].text.startswith("Semantic search 50 %")
 
 
 def test_settings_reach_the_fusion(vault: Vault) -> None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from kebab_tui import own_files
+from kebab_tui.cli.command import GENERAL, option
 from kebab_tui.cli.interrupt import CtrlC
 from kebab_tui.domain.errors import Failure, KebabError, StoreDamagedError, defect, failure_of
 
@@ -75,7 +76,7 @@ def _rebuild(workspace: Workspace, error: StoreDamagedError) -> None:
 
 
 def shared_options(command: Decorated) -> Decorated:
-    """Add `--config`, `--data-dir` and `--index`, before or after the verb; the later one wins."""
+    """Add the options of every command, before or after its name; the later one wins."""
 
     def store(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
         if value is not None:
@@ -86,11 +87,21 @@ def shared_options(command: Decorated) -> Decorated:
         ("--data-dir", "FOLDER", "Use the index in this folder."),
         ("--index", "URL", "Use this index, a folder or a URL; `kebab --help` lists the backends."),
     ):
-        option = click.option(
-            name, type=click.Path(), metavar=metavar, expose_value=False, callback=store, help=text
-        )
-        command = option(command)
-    return command
+        command = option(
+            name, type=click.Path(), metavar=metavar, expose_value=False, callback=store, group=GENERAL,
+            help=text,
+        )(command)  # fmt: skip
+    return option(
+        "--color", also=("--colour",), type=click.Choice(("auto", "always", "never")), expose_value=False,
+        callback=_set_colour, group=GENERAL, help="Use colours; auto: on a terminal, unless NO_COLOR is set.",
+    )(command)  # fmt: skip
+
+
+def _set_colour(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Set the variables that every stream and library looks at."""
+    if value in ("always", "never"):
+        for name, when in (("CLICOLOR_FORCE", "always"), ("NO_COLOR", "never")):
+            os.environ[name] = "1" if value == when else ""
 
 
 def shared_flag(ctx: click.Context, name: str) -> str | None:
@@ -107,6 +118,7 @@ def invocation(ctx: click.Context) -> Invocation:
 
         overrides = {"data_dir": shared_flag(ctx, "data_dir"), "index.url": shared_flag(ctx, "index")}
         root.obj = Invocation(load_settings(shared_flag(ctx, "config"), os.environ, overrides))
+        os.environ["KEBAB_HYPERLINKS"] = root.obj.settings.cli.hyperlinks
     ctx.obj = root.obj
     assert isinstance(root.obj, Invocation)
     return root.obj
@@ -184,6 +196,8 @@ def explain(error: BaseException) -> Failure | None:
         return Failure("interrupted", "interrupted", exit_code=EXIT_INTERRUPTED)
     if isinstance(error, click.UsageError):
         path = error.ctx.command_path if error.ctx else PROGRAM
+        if isinstance(error, click.NoSuchOption) and error.possibilities:
+            return Failure("invalid_input", error.message, f"did you mean {error.possibilities[0]}?")
         return Failure("invalid_input", error.format_message(), f"see `{path} --help`")
     if isinstance(error, click.ClickException):
         return Failure("error", error.format_message())

@@ -1,4 +1,4 @@
-"""The verb `eval`: measures search quality by questions with known answers.
+"""`kebab eval`: measures search quality against a set of known answers.
 
 A golden file is asked of the present index. The documents of a BEIR folder become notes in a separate index
 below the data folder, which later evaluations reuse.
@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from kebab_tui import __version__
+from kebab_tui.cli.command import command, option
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.cli.options import Given
@@ -30,6 +31,10 @@ from kebab_tui.evaluation.measure import EvalRun, Measuring, QuestionSet, Task, 
 from kebab_tui.workspace import Workspace
 
 _GOLDEN_ENDINGS = (".yaml", ".yml")
+_EXAMPLES = (
+    ("kebab eval golden.yaml", "measure the present index"),
+    ("kebab eval golden.yaml --save new.json --compare old.json", "compare with an earlier run"),
+)
 _USAGE = "`kebab eval GOLDEN.yaml`, or `kebab eval --beir FOLDER`"
 _LEAST_DEPTH, _MOST_DEPTH = 10, 1000
 _KEPT_SETTINGS = ("search", "chunking", "reading")
@@ -46,30 +51,30 @@ def _modes(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     return tuple(mode for mode in SEARCH_MODES if mode in names)
 
 
-@click.command()
+@command(examples=_EXAMPLES)
 @click.argument("files", nargs=-1, metavar="[GOLDEN.yaml]")
-@click.option("--beir", metavar="FOLDER", help="Use the questions and the documents of a BEIR folder.")
-@click.option("--split", metavar="NAME", help="Use the judgements in qrels/NAME.tsv; default: test.")
-@click.option("--modes", callback=_modes, metavar="A,B", help="Only these modes: lexical, vector, hybrid.")
-@click.option(
+@option("--beir", metavar="FOLDER", help="Use the questions and the documents of a BEIR folder.")
+@option("--split", metavar="NAME", help="Use the judgements in qrels/NAME.tsv (default: test).")
+@option("--modes", callback=_modes, metavar="A,B", help="Only these modes: lexical, vector, hybrid.")
+@option(
     "--k", "depth", type=click.IntRange(_LEAST_DEPTH, _MOST_DEPTH), default=100, metavar="N",
-    help="Measure the first N hits; default: 100.",
+    help="Number of hits to measure for each query, from 10 to 1,000 (default: 100).",
 )  # fmt: skip
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N queries.")
-@click.option("--save", metavar="FILE", help="Save the results of every query.")
-@click.option(
+@option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N queries.")
+@option("--save", metavar="FILE", help="Save the results of every query.")
+@option(
     "--compare", multiple=True, metavar="RUN [RUN]",
     help="Compare with a saved run, or two saved runs, query by query.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print an eval_report.v1 object.")
+@option("--json", "as_json", is_flag=True, help="Print an eval_report.v1 object.")
 @shared_options
 @pass_invocation
 def eval_command(invocation: Invocation, /, files: tuple[str, ...], **given: Any) -> int:
-    """Measure search quality by questions with known answers.
+    """Measure search quality against a set of known answers.
 
-    GOLDEN.yaml lists queries with the notes, headings or lines that the present index should
-    find; --beir FOLDER has its own documents. Prints every mode with 95 % intervals and, for
-    modes other than lexical, the difference from lexical with its p-value.
+    GOLDEN.yaml lists queries with the notes, headings or lines that the index should find;
+    --beir FOLDER has its own documents. Prints every mode with 95 % intervals and, for modes
+    other than lexical, the difference from lexical with its p-value.
     """
     from kebab_tui.evaluation.summary import compared, reported
 
@@ -107,7 +112,7 @@ def _split_arguments(files: Sequence[str], given: Given) -> tuple[str | None, li
     if len(saved) > 2:
         raise UsageError("more than two runs to compare", "--compare takes one saved run, or two")
     if len(saved) == 2 and asked:
-        raise UsageError("two saved runs and a set of questions", "leave one of them out")
+        raise UsageError("two saved runs and a set of questions", "use one of them")
     if len(saved) < 2 and asked != 1:
         raise UsageError("more than one set of questions" if asked else "there are no questions", _USAGE)
     if given["split"] is not None and given["beir"] is None:

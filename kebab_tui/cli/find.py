@@ -12,23 +12,40 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kebab_tui.cli.command import command, option
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_options
-from kebab_tui.cli.options import filter_options, filters_from, page_options
-from kebab_tui.cli.output import Style, detect, field, notify, plural, write, write_json, write_null
+from kebab_tui.cli.options import (
+    OUTPUT,
+    filter_options,
+    filters_from,
+    page_options,
+    scope_here,
+    scope_option,
+    within,
+)
+from kebab_tui.cli.output import Style, detect, field, notify, write_json
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.names import stem_of
-from kebab_tui.domain.text import sanitize
 
 if TYPE_CHECKING:
     from kebab_tui.search.find_names import FoundNote
 
+_EXAMPLES = (
+    ("kebab find kubrnetes", "a typo is fine"),
+    ("kebab find ㅎㅇ", "initial consonants: 회의"),
+    ("kebab find -0 weekly plan | xargs -0 ls -l", "paths for other programs"),
+)
 
-@click.command()
+
+@command(examples=_EXAMPLES)
 @click.argument("words", nargs=-1, metavar="[NAME…]")
-@page_options("-n", "--limit", most=10_000, otherwise="default: 20")
-@click.option("-0", "--null", is_flag=True, help="End each path with a null character, for `xargs -0`.")
-@click.option("--json", "as_json", is_flag=True, help="Print a found_note_list.v1 object.")
+@scope_option
 @filter_options
+@page_options(default="20", most=10_000)
+@option(
+    "-0", "--null", is_flag=True, group=OUTPUT, help="End each path with a null character, for `xargs -0`."
+)
+@option("--json", "as_json", is_flag=True, group=OUTPUT, help="Print a found_note_list.v1 object.")
 @shared_options
 @pass_invocation
 def find_command(invocation: Invocation, /, words: tuple[str, ...], **given: Any) -> int:
@@ -36,47 +53,37 @@ def find_command(invocation: Invocation, /, words: tuple[str, ...], **given: Any
 
     A few letters of NAME are enough, in any order of its words, even with a typo. Korean is found
     by unfinished syllables and initial consonants (ㅎㅇ finds 회의). infra/kub also looks at folders.
-    Without NAME: the notes that changed last.
+    Without NAME: the most recently changed notes. In a folder of notes only its source is searched.
     """
     if given["null"] and given["as_json"]:
-        raise UsageError("--json and --null exclude each other", "leave one of them out")
+        raise UsageError("--json and --null cannot be combined", "use one of them")
     typed = " ".join(words)
     with closing(invocation.open_index()) as workspace:
-        filters = filters_from(given, workspace)
+        scope = scope_here(given, workspace)
+        filters = within(filters_from(given, workspace), scope)
         found = workspace.find(typed, given["limit"] or 20, given["offset"], filters)
     if given["as_json"]:
         from kebab_tui.wire.encode import found_notes
 
         write_json(found_notes(typed, found))
     else:
-        _write_paths(found, null=given["null"])
+        from kebab_tui.cli.line_formats import write_paths
+
+        style = Style(detect(sys.stdout, os.environ))
+        write_paths({_location(note): _other_name(note) for note in found}, style, null=given["null"])
     if not found and typed:
         notify(
-            f"no note has a name like {field(typed)}; "
-            "`kebab find` finds notes by name; for text use `kebab search`"
+            f"no note{f' in {field(scope)}' if scope else ''} has a name like {field(typed)}; "
+            f"{'--all looks in all sources; ' if scope else ''}for text use `kebab search`"
         )
     return 0 if found else 1
 
 
-def _write_paths(found: list[FoundNote], *, null: bool) -> None:
-    """Write one path a line; a terminal also gets the name that matched, and no control characters."""
-    here, style = os.getcwd().rstrip("/") + "/", Style(detect(sys.stdout, os.environ))
-    left_out = 0
-    for note in found:
-        location = os.path.join(note.root, os.fsdecode(note.document.raw_path))
-        path = location.removeprefix(here)
-        path = f"./{path}" if path.startswith("-") else path
-        valid = path.encode("utf-8", "replace").decode()  # invalid UTF-8 is written unchanged
-        if style.terminal.tty:
-            name = note.matched.text if note.matched and note.matched.kind != "path" else ""
-            shown = style.file_link(field(valid), os.fsencode(location))
-            is_stem = name in ("", note.document.name, stem_of(note.document.path))
-            write(shown if is_stem else f"{shown}  {style.dim(field(name))}")
-        elif null:
-            write_null(path)
-        elif sanitize(valid) != valid or "\n" in valid:
-            left_out += 1
-        else:
-            write(path)
-    if left_out:
-        notify(f"left out {plural(left_out, 'note')}: control characters in the path; use --null")
+def _location(note: FoundNote) -> str:
+    return os.path.join(note.root, os.fsdecode(note.document.raw_path))
+
+
+def _other_name(note: FoundNote) -> str:
+    """The name that matched, if it is not that of the file."""
+    name = note.matched.text if note.matched and note.matched.kind != "path" else ""
+    return "" if name in (note.document.name, stem_of(note.document.path)) else name

@@ -1,6 +1,6 @@
-"""The verbs that write or check the index: `ingest`, `index`, `watch` and `doctor`.
+"""The commands that write or check the index: `ingest`, `index`, `watch` and `doctor`.
 
-A file that cannot be read is part of the report and does not fail the verb; a missing folder does. `watch`
+A file that cannot be read is part of the report and does not fail the command; a missing folder does. `watch`
 prints one line for each changed note on stdout, everything else on stderr. `doctor` repairs nothing.
 """
 
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kebab_tui.cli.command import command, option
 from kebab_tui.cli.edge import EXIT_INTERRUPTED, Invocation, pass_invocation, shared_options
 from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.cli.output import Style, detect, field, notify, plural, write, write_json
@@ -44,11 +45,17 @@ _SEEN_LIVE_NS = 60_000_000_000
 """A note saved longer ago than this was changed before the watch began; it has no latency."""
 
 
-@click.command()
+@command(
+    examples=(
+        ("kebab ingest ~/notes", "add a folder, or update it"),
+        ("kebab ingest", "update all sources"),
+        ("kebab ingest --wait", "also compute the vectors"),
+    )
+)
 @click.argument("folders", nargs=-1, type=click.Path(readable=False), metavar="[FOLDER…]")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as an ingest_report.v1 object.")
-@click.option("--quiet", is_flag=True, help="No progress, only errors.")
-@click.option("--wait", is_flag=True, help="Also compute the vectors for search by meaning.")
+@option("--wait", is_flag=True, help="Also compute the vectors for semantic search.")
+@option("--json", "as_json", is_flag=True, help="Print the report as an ingest_report.v1 object.")
+@option("-q", "--quiet", is_flag=True, help="Print only errors.")
 @shared_options
 @pass_invocation
 def ingest_command(
@@ -56,9 +63,9 @@ def ingest_command(
 ) -> int:
     """Update the index from the notes of every FOLDER.
 
-    A new folder becomes a source. Without FOLDER, all known sources are read. Only changed
-    notes are read; Ctrl+C and SIGTERM stop safely. Search by words finds the notes from then
-    on; --wait also computes the vectors for search by meaning.
+    A new folder becomes a source. Without FOLDER, all sources are updated. Only changed notes
+    are read; Ctrl+C and SIGTERM stop safely. Keyword search then finds the notes; --wait also
+    computes the vectors for semantic search.
     """
     _refuse_empty(folders)
     vectors: EmbeddingReport | Pending | None = None
@@ -70,7 +77,7 @@ def ingest_command(
                 aside = field(report.healed)
                 notify(f"the index was damaged; it was set aside ({aside}) and rebuilt from your notes")
             if report.read_error:
-                notify("warning: the disk gave a read error; the index was read again and is sound")
+                notify("warning: read error on the disk; the index was read again and is intact")
             for line in () if as_json else report_lines(report, quiet=quiet):
                 write(line)
             make = embed_with_progress if wait and not report.cancelled else report_pending
@@ -91,14 +98,14 @@ def ingest_command(
     if model_error is not None:
         raise model_error  # after the report, because the notes are indexed
     if report.cancelled:
-        notify("cancelled; what was done is kept, the next ingest continues from there")
+        notify("cancelled; finished work is kept, and the next `kebab ingest` continues from there")
     cut_short = report.cancelled or getattr(vectors, "cancelled", False)
     return EXIT_INTERRUPTED if cut_short else 0
 
 
 def _refuse_empty(folders: tuple[str, ...]) -> None:
     if "" in folders:
-        raise UsageError("a folder has an empty name", "is a variable of your shell not set?")
+        raise UsageError("a folder has an empty name", "is a shell variable unset?")
 
 
 def report_lines(report: IngestReport, *, quiet: bool) -> Iterator[str]:
@@ -126,26 +133,29 @@ def report_lines(report: IngestReport, *, quiet: bool) -> Iterator[str]:
         yield f"passages: {changed}, {report.chunks_kept:,} kept · {report.seconds:.1f} s"
 
 
-@click.command()
-@click.option("--embed", is_flag=True, help="Compute the missing vectors.")
-@click.option("--rebuild-fts", is_flag=True, help="Rebuild the full-text index from the stored passages.")
-@click.option("--rebuild-vectors", is_flag=True, help="Rebuild the vector file from the stored vectors.")
-@click.option("--status", is_flag=True, help="Show sizes, versions and the last runs.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print the resulting status as an index_status.v1 object."
+@command(
+    examples=(
+        ("kebab index --status", "sizes, versions, sources, the last runs"),
+        ("kebab index --embed", "complete the semantic index"),
+    )
 )
+@option("--embed", is_flag=True, help="Compute the missing vectors.")
+@option("--rebuild-fts", is_flag=True, help="Rebuild the full-text index from the stored passages.")
+@option("--rebuild-vectors", is_flag=True, help="Rebuild the vector file from the stored vectors.")
+@option("--status", is_flag=True, help="Show sizes, versions and the last runs.")
+@option("--json", "as_json", is_flag=True, help="Print the resulting status as an index_status.v1 object.")
 @shared_options
 @pass_invocation
 def index_command(invocation: Invocation, /, as_json: bool, **wanted: bool) -> int:
     """Show, complete or rebuild the index. Does one thing at a time.
 
     --embed computes the vector of every passage that has none, the latest notes first;
-    Ctrl+C stops at once and keeps what was made.
+    Ctrl+C stops at once and keeps finished vectors.
     """
     chosen = [name for name, given in wanted.items() if given]
     if len(chosen) != 1:
         raise UsageError(
-            "index needs one of --status, --embed, --rebuild-fts and --rebuild-vectors",
+            "specify one of --status, --embed, --rebuild-fts and --rebuild-vectors",
             "`kebab index --status` changes nothing",
         )
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
@@ -209,7 +219,8 @@ def _status_lines(status: IndexStatus) -> Iterator[str]:
     yield f"words: {figures.words:,}"
     yield f"revision: {figures.corpus_revision}, schema {figures.schema_version}"
     present, expected = figures.lexical_version, status.expected_lexical_version
-    verdict = "as expected" if present == expected else f"expected {expected}: run `kebab ingest`"
+    is_right = present == expected or not figures.documents  # an empty index has no readers yet
+    verdict = "as expected" if is_right else f"expected {expected}: run `kebab ingest`"
     yield f"lexical: {present}, {verdict}"
     yield f"model: {field(vectors.model)}" + (f", {vectors.dims} dimensions" if vectors.dims else "")
     yield f"vector: {vectors.version or field(vectors.problem)}"
@@ -230,28 +241,26 @@ def _status_lines(status: IndexStatus) -> Iterator[str]:
         yield f"run: {start} {field(run.kind)}, {seconds:.1f} s: {counts or 'nothing to do'}{cancelled}"
 
 
-@click.command()
+@command(examples=(("kebab watch ~/notes", "add a folder, and follow its changes"),))
 @click.argument("folders", nargs=-1, type=click.Path(readable=False), metavar="[FOLDER…]")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print each change as a watch_event.v1 object on one line."
-)
-@click.option("--quiet", is_flag=True, help="Only changes and errors.")
+@option("--json", "as_json", is_flag=True, help="Print each change as a watch_event.v1 object on one line.")
+@option("-q", "--quiet", is_flag=True, help="Print only changes and errors.")
 @shared_options
 @pass_invocation
 def watch_command(invocation: Invocation, folders: tuple[str, ...], as_json: bool, quiet: bool) -> int:
     """Update the index continuously from every FOLDER and all known sources.
 
-    A new folder becomes a source. Every change is one line: the time, what happened, the
+    A new folder becomes a source. Prints a line for each change: the time, the event, the
     note, its passages added, removed and kept, and the time from saving to being found.
-    Ctrl+C stops; nothing is lost, not even after a kill. If another process watches the
-    same index, this one waits and takes over when the other ends.
+    You can kill it at any time without losing data. If another process watches the same
+    index, this one waits and takes over when the other ends.
     """
     _refuse_empty(folders)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace, Interrupt() as interrupt:
         interrupt.work_began()
         if not (folders or invocation.settings.sources or workspace.sources()):
             raise UsageError(
-                "there is no folder to watch yet", "run `kebab watch FOLDER` with the folder of your notes"
+                "no folder to watch yet", "run `kebab watch FOLDER` with the folder of your notes"
             )
         reporter = _WatchReporter(quiet=quiet, as_json=as_json)
         callbacks = WatchCallbacks(interrupt.asked, reporter.change, reporter.state, reporter.following)
@@ -320,14 +329,14 @@ class _WatchReporter:
             notify(f"following {who}, which writes the index; takes over when that ends")
 
 
-@click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print a doctor.v1 object.")
+@command(examples=(("kebab doctor", "check everything"),))
+@option("--json", "as_json", is_flag=True, help="Print a doctor.v1 object.")
 @shared_options
 @pass_invocation
 def doctor_command(invocation: Invocation, as_json: bool) -> int:
     """Check the index, the model and the folders, and suggest fixes.
 
-    Exits with 0 without problems (warnings allowed) and with 3 otherwise.
+    Exit code: 0 without problems (warnings allowed), 3 with problems.
     """
     found: list[Finding] = []
     style = Style(detect(sys.stdout, os.environ))

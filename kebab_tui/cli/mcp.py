@@ -12,6 +12,7 @@ from importlib.util import find_spec
 
 import click
 
+from kebab_tui.cli.command import command, option
 from kebab_tui.cli.edge import PROGRAM, Invocation, pass_invocation, shared_flag, shared_options
 from kebab_tui.cli.output import notify, write
 from kebab_tui.domain.errors import UsageError
@@ -31,12 +32,17 @@ _ANY = "claude-desktop"
 """Most clients read this form."""
 
 
-@click.command()
-@click.option(
+@command(
+    examples=(
+        ("kebab mcp --print-config claude-code", "how a client starts it"),
+        ("kebab mcp --source work", "only one source"),
+    )
+)
+@option(
     "--source", "sources", multiple=True, metavar="NAME",
-    help="The agent sees only this source; repeated: only these.",
+    help="Show the agent only this source; repeat it for several.",
 )  # fmt: skip
-@click.option(
+@option(
     "--print-config", "client", is_flag=False, flag_value=_ANY, type=click.Choice(list(_PLACES)),
     metavar="[CLIENT]",
     help=f"Print how a client starts this server: {', '.join(_PLACES)}.",
@@ -44,10 +50,10 @@ _ANY = "claude-desktop"
 @shared_options
 @pass_invocation
 def mcp_command(invocation: Invocation, /, sources: tuple[str, ...], client: str | None) -> int:
-    """Let an agent search the notes, by the Model Context Protocol.
+    """Let an agent search the notes, through the Model Context Protocol.
 
     An agent's client starts this command and talks to it through stdin and stdout. The agent can only
-    read. It never gets notes with `private: true` in their front matter, or named by a .kebabprivate file.
+    read. It never sees notes with `private: true` in their front matter, or listed in a .kebabprivate file.
     """
     if find_spec("mcp") is None:
         raise UsageError("the MCP server is not installed", "pip install 'kebab-tui[mcp]'")
@@ -62,7 +68,7 @@ def mcp_command(invocation: Invocation, /, sources: tuple[str, ...], client: str
         notify(_PLACES[client])
         return 0
     if sys.stdin is not None and sys.stdin.isatty():
-        notify("waiting for an MCP client on stdin; Ctrl+D ends. A client is set up by --print-config")
+        notify("waiting for an MCP client on stdin; Ctrl+D quits. --print-config prints a client setup")
     from kebab_tui.server.stdio import Wire
 
     wire = Wire.take()  # before an import that might print

@@ -1,4 +1,4 @@
-"""The verb `model`: the models for search by meaning. Downloads nothing, removes nothing."""
+"""`kebab model`: the models for semantic search. Downloads nothing, removes nothing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kebab_tui.cli.command import CliGroup, option
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.index import EXIT_UNHEALTHY
 from kebab_tui.cli.interrupt import Interrupt
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 _COLUMNS = ("used", "id", "from", "languages", "dims", "vectors", "problem")
 _HANGUL_LANGUAGES = {"ko", "multi"}
 
-as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+as_json_option = option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group()
+@click.group(cls=CliGroup)
 @shared_options
 def model_command() -> None:
-    """List, check, add or select models for search by meaning."""
+    """List, check, add or select models for semantic search."""
 
 
 @model_command.command("list")
@@ -59,7 +60,7 @@ def list_(invocation: Invocation, as_json: bool) -> None:
 @shared_options
 @pass_invocation
 def info(invocation: Invocation, name: str, as_json: bool) -> None:
-    """Show the card of the model NAME."""
+    """Show the card of model NAME."""
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         found = workspace.models.get(name)
     if as_json:
@@ -92,9 +93,9 @@ def info(invocation: Invocation, name: str, as_json: bool) -> None:
 @shared_options
 @pass_invocation
 def verify(invocation: Invocation, name: str | None, as_json: bool) -> int:
-    """Compare the model NAME, or all models, with their cards: sha256 sums, dimensions.
+    """Compare model NAME, or all models, with their cards: sha256 sums, dimensions.
 
-    Exits with 0 if everything matches and with 3 otherwise.
+    Exit code: 0 if everything matches, else 3.
     """
     checked: list[tuple[str, list[str]]] = []
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
@@ -123,7 +124,7 @@ def add(invocation: Invocation, folder: str, as_json: bool) -> None:
     `kebab model use` then selects it.
     """
     if not folder:
-        raise UsageError("the folder has an empty name", "is a variable of your shell not set?")
+        raise UsageError("the folder has an empty name", "is a shell variable unset?")
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace, Interrupt():
         added = workspace.models.add(folder)
     if as_json:
@@ -135,21 +136,21 @@ def add(invocation: Invocation, folder: str, as_json: bool) -> None:
 
 @model_command.command()
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @as_json_option
 @shared_options
 @pass_invocation
 def use(invocation: Invocation, name: str, yes: bool, as_json: bool) -> int:
-    """Use the model NAME for this index.
+    """Use model NAME for this index.
 
-    Vectors of two models are never mixed: search by meaning finds a passage only after
+    Vectors of two models are never mixed: semantic search finds a passage only after
     `kebab index --embed` made its vector. The vectors of the other model are kept.
     """
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         switch = workspace.models.cost(name)
         cost = (
             f"{field(switch.model)} has no vectors yet for {plural(switch.pending, 'passage')} "
-            f"({estimated(switch.seconds)} to compute); until then only search by words finds them"
+            f"({estimated(switch.seconds)} to compute); until then only keyword search finds them"
         )
         if switch.model != switch.before:
             if switch.pending and not confirmed(cost, yes=yes):
@@ -165,7 +166,7 @@ def use(invocation: Invocation, name: str, yes: bool, as_json: bool) -> int:
     if switch.pending:
         notify(f"{cost}: run `kebab index --embed`")
     if not languages & _HANGUL_LANGUAGES:
-        notify("it does not support Korean: queries in Hangul are searched by words only")
+        notify("it does not support Korean: queries in Hangul use keyword search only")
     return 0
 
 

@@ -6,15 +6,19 @@ Declares each option once, with its help and its check, and converts the given v
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
 
+from kebab_tui.cli.command import option
+from kebab_tui.cli.output import working_folder
 from kebab_tui.domain.document import CHUNK_KINDS, LANGUAGES, Trust
 from kebab_tui.domain.errors import FilterError, UsageError
 from kebab_tui.domain.facets import FACETS, FacetKind
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.query import FacetFilter, SearchFilters, facet_filters
+from kebab_tui.domain.scope import SourcePart
 from kebab_tui.workspace import Workspace
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -24,7 +28,8 @@ Given = Mapping[str, Any]
 TRUST_LABELS = tuple(level.label for level in sorted(Trust, reverse=True))
 _TYPES = Workspace.document_types()
 _MOST = 1_000_000_000
-_DATES = "dates are written 2026, 2026-01, 2026-01-31, 7d, 2w, today, yesterday"
+OUTPUT = "Output"
+"""The heading of options for the printed results."""
 
 
 _OPTION_OF = {"path": "path-glob", "trust": "trust-min"}
@@ -67,74 +72,121 @@ def _checked(key: str) -> Callable[[click.Context, click.Parameter, Sequence[str
     return check
 
 
+_SOURCES, FILTERS = "What to search", "Filters"
+_NOUNS = {"prop": "property"}
+"""Facet -> its name in help texts, if that is not its id."""
+
+
 def _facet_options(kind: FacetKind) -> Iterator[Callable[[Decorated], Decorated]]:
-    one, several = f"this {kind.id}", f"these {kind.plural}"
+    noun = _NOUNS.get(kind.id, kind.id)
+    one, several = f"this {noun}", f"these {kind.plural}"
     if kind.nested:
         one = f"{one} or one below it"
     elif kind.within:
-        one, several = f"this in a {kind.id}", f"these in its {kind.plural}"
-    for name, metavar, text in (
-        (kind.id, kind.id.upper(), f"With {one}; repeated: with any of them."),
+        one, several = f"this in a {noun}", f"these in its {kind.plural}"
+    metavar = "KEY[=VALUE]" if kind.compared else kind.id.upper()
+    for name, shown, text in (
+        (kind.id, metavar, f"With {one}; repeat it for any of several."),
         (kind.plural, "A,B", f"With all of {several}."),
-        (f"no-{kind.id}", kind.id.upper(), f"Without {one}."),
+        (f"no-{kind.id}", metavar, f"Without {one}."),
     ):
-        yield click.option(
-            f"--{name}", multiple=True, metavar=metavar, callback=_checked(kind.key or kind.id), help=text
-        )
+        yield option(
+            f"--{name}", multiple=True, metavar=shown, callback=_checked(kind.key or kind.id), group=FILTERS,
+            help=text,
+        )  # fmt: skip
 
 
 _FACETS = tuple(kind for kind in FACETS.values() if kind.key is not None)
-_FILTERS = (
-    *(option for kind in _FACETS for option in _facet_options(kind)),
-    click.option("--type", "types", multiple=True, type=_FilterChoice("type", _TYPES), help="Of this type."),
-    click.option(
-        "--kind", "kinds", multiple=True, type=_FilterChoice("kind", CHUNK_KINDS), help="Prose or code."
+_OPTIONS = (
+    option(
+        "--in", "sources", multiple=True, metavar="SOURCE", group=_SOURCES,
+        help="Only this source; repeat it for several.",
     ),
-    click.option(
-        "--lang", "langs", multiple=True, type=_FilterChoice("lang", LANGUAGES), help="In this language."
+    option(
+        "--path-glob", "paths", multiple=True, metavar="GLOB", callback=_checked("path"), group=_SOURCES,
+        help="Only below this path; * matches within one folder, ** across folders.",
     ),
-    click.option(
-        "--path-glob", "paths", multiple=True, metavar="GLOB", callback=_checked("path"),
-        help="Below this path; * matches within one folder, ** across folders.",
+    option("--doc-id", "doc_ids", multiple=True, metavar="ID", group=_SOURCES, help="Only this note."),
+    option(
+        "--type", "types", multiple=True, type=_FilterChoice("type", _TYPES), metavar="TYPE", group=FILTERS,
+        help=f"Only this type: {', '.join(_TYPES)}.",
     ),
-    click.option("--in", "sources", multiple=True, metavar="SOURCE", help="In this source."),
-    click.option("--trust-min", type=_FilterChoice("trust", TRUST_LABELS), help="At least this trust level."),
-    click.option(
-        "--after", metavar="DATE",
-        help=f"Dated since this date by front matter or name, else changed since; {_DATES}.",
+    option(
+        "--kind", "kinds", multiple=True, type=_FilterChoice("kind", CHUNK_KINDS), metavar="KIND",
+        group=FILTERS, help="Only prose (info) or code.",
     ),
-    click.option("--before", metavar="DATE", help="Dated or changed before this date."),
+    option(
+        "--lang", "langs", multiple=True, type=_FilterChoice("lang", LANGUAGES), metavar="LANG",
+        group=FILTERS, help=f"Only this language: {', '.join(LANGUAGES)}.",
+    ),
+    *(one for kind in _FACETS for one in _facet_options(kind)),
+    option(
+        "--after", metavar="DATE", group=FILTERS,
+        help="From this date on, as stated in front matter or name, else of the file. "
+        "DATE: 2026, 2026-01, 2026-01-31, 7d, 2w, today or yesterday.",
+    ),
+    option("--before", metavar="DATE", group=FILTERS, help="Before this date."),
     *(
-        click.option(f"--{sign}{key}", f"{sign}{key}".replace("-", "_"), multiple=True, metavar=metavar,
-                     callback=_checked(key), help=f"{text}.")
+        option(f"--{sign}{key}", f"{sign}{key}".replace("-", "_"), multiple=True, metavar=metavar,
+               callback=_checked(key), group=FILTERS, help=f"{text}.")
         for sign, key, metavar, text in (
-            ("", "modified", "DATE", "Only files changed since this date, or before <DATE"),
-            ("", "links", "NOTE", "Only notes that link to this one"),
-            ("no-", "links", "NOTE", "Only notes that do not link to this one"),
-            ("", "linkedby", "NOTE", "Only notes that this one links to"),
-            ("", "has", "KIND", "Only notes with any links, tasks, properties …"),
-            ("no-", "has", "KIND", "Only notes without any"),
+            ("", "modified", "DATE", "With a file changed since this date, or before <DATE"),
+            ("", "links", "NOTE", "With a link to this note"),
+            ("no-", "links", "NOTE", "Without a link to this note"),
+            ("", "linkedby", "NOTE", "With a link from this note"),
+            ("", "has", "WHAT", "With any links, tasks, properties, tags, aliases, titles, dates or urls"),
+            ("no-", "has", "WHAT", "Without any"),
         )
     ),
-    click.option("--doc-id", "doc_ids", multiple=True, metavar="ID", help="Only this note."),
+    option(
+        "--trust-min", type=_FilterChoice("trust", TRUST_LABELS), metavar="LEVEL", group=FILTERS,
+        help=f"At least this trust level: {', '.join(TRUST_LABELS)}.",
+    ),
 )  # fmt: skip
 
 
 def filter_options(command: Decorated) -> Decorated:
     """Add every filter option; `filters_from` converts them."""
-    for option in reversed(_FILTERS):
-        command = option(command)
+    for add in reversed(_OPTIONS):
+        command = add(command)
     return command
 
 
-def page_options(*spellings: str, most: int = _MOST, otherwise: str) -> Callable[[Decorated], Decorated]:
-    """Add the limit, with these spellings, and `--offset`."""
+def scope_option(command: Decorated) -> Decorated:
+    """Add `--all`, which turns `scope_here` off."""
+    text = "All sources; without it only the one around the working folder, if there is one."
+    return option("--all", "everywhere", is_flag=True, group=_SOURCES, help=text)(command)
+
+
+def scope_here(given: Given, workspace: Workspace, text: str = "") -> SourceId | None:
+    """The source around the working folder; None if it is the only one, or others are named."""
+    stated = Workspace.parse(text).filters
+    if given["everywhere"] or given["sources"] or given["doc_ids"] or stated.sources or stated.doc_ids:
+        return None
+    here = working_folder()
+    around = workspace.source_around(here) if here else None
+    return around.source if around is not None and len(workspace.source_ids()) > 1 else None
+
+
+def within(filters: SearchFilters, scope: SourceId | None) -> SearchFilters:
+    """The filters, in one source if there is a scope."""
+    return filters if scope is None else replace(filters, scope=(SourcePart(scope),))
+
+
+def page_options(
+    *, default: str = "10", most: int = _MOST, also: Sequence[str] = ()
+) -> Callable[[Decorated], Decorated]:
+    """Add `--limit`, with other spellings, and `--offset`."""
 
     def add(command: Decorated) -> Decorated:
-        number, start = click.IntRange(1, most), click.IntRange(0, _MOST)
-        offset = click.option("--offset", type=start, default=0, metavar="N", help="Skip the first N.")
-        limit = click.option(*spellings, "limit", type=number, metavar="N", help=f"At most N; {otherwise}.")
-        return limit(offset(command))
+        command = option(
+            "--offset", type=click.IntRange(0, _MOST), default=0, metavar="N", group=OUTPUT,
+            help="Skip the first N results.",
+        )(command)  # fmt: skip
+        return option(
+            "-n", "--limit", "limit", type=click.IntRange(1, most), metavar="N", also=also, group=OUTPUT,
+            help=f"Number of results (default: {default}).",
+        )(command)  # fmt: skip
 
     return add
 
@@ -143,18 +195,22 @@ def format_options(*formats: str) -> Callable[[Decorated], Decorated]:
     """Add `--format`, and `--json` as its short form; the first format is the default."""
 
     def add(command: Decorated) -> Decorated:
-        form = click.option("--format", "form", type=click.Choice(formats), help="The output format.")
-        as_json = click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
-        return as_json(form(command))
+        command = option("--json", "as_json", is_flag=True, group=OUTPUT, help="Short for --format json.")(
+            command
+        )
+        return option(
+            "--format", "form", type=click.Choice(formats), metavar="FORMAT", group=OUTPUT,
+            help=f"The output format: {', '.join(formats)}.",
+        )(command)  # fmt: skip
 
     return add
 
 
-def chosen_format(given: Given) -> str:
+def chosen_format(given: Given, default: str = "human") -> str:
     form, as_json = given["form"], given["as_json"]
     if as_json and form not in (None, "json"):
-        raise UsageError(f"--json and --format {form} exclude each other", "leave one of them out")
-    return "json" if as_json else form or "human"
+        raise UsageError(f"--json and --format {form} cannot be combined", "use one of them")
+    return "json" if as_json else form or default
 
 
 def share(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:

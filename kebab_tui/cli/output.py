@@ -7,6 +7,7 @@ guessed conservatively: an unknown terminal has none.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ LINKS_VARIABLE = "KEBAB_HYPERLINKS"
 _LINKING_PROGRAMS = {"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "rio", "WarpTerminal"}
 _LINKING_TERMS = ("xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm", "contour", "rio")
 _FIRST_LINKING_VTE = 5000
+_FIRST_LINKING_TMUX = (3, 4)
+"""It keeps links, and shows them where the outer terminal can."""
 _MULTIPLEXERS = ("screen", "tmux")
 """They inherit the variables of the outer terminal, but not its features."""
 
@@ -59,7 +62,7 @@ def confirmed(question: str, *, yes: bool) -> bool:
     if yes:
         return True
     if not sys.stdin.isatty():
-        raise UsageError(f"{question}; confirmation needed, but stdin is not a terminal", "pass --yes")
+        raise UsageError(f"{question}: cannot ask for confirmation (not a terminal)", "pass --yes")
     import click  # only here: `main` handles Ctrl+C before click is loaded
 
     return click.confirm(f"{question}. Continue?", err=True)
@@ -68,6 +71,21 @@ def confirmed(question: str, *, yes: bool) -> bool:
 def field(text: str) -> str:
     """Sanitised text for one cell of a row: on one line, without control characters."""
     return one_line(text)
+
+
+def working_folder() -> str:
+    """Empty if it was removed."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
+
+
+def shown_path(location: str) -> str:
+    """An absolute path as commands take it: relative if it is below the working folder."""
+    here = working_folder()
+    path = location.removeprefix(here.rstrip("/") + "/") if here else location
+    return f"./{path}" if path.startswith("-") else path
 
 
 def page_label(citation: Citation) -> str:
@@ -88,6 +106,8 @@ class Terminal:
     colour: bool
     links: bool
     width: int
+    line_links: bool = False
+    """Whether a link may name a line, as `#12`; some terminals open no such address."""
 
 
 def detect(stream: TextIO | None, environ: Mapping[str, str]) -> Terminal:
@@ -103,15 +123,23 @@ def detect(stream: TextIO | None, environ: Mapping[str, str]) -> Terminal:
     wish, vte = environ.get(LINKS_VARIABLE, ""), environ.get("VTE_VERSION", "")
     if wish in ("always", "never"):
         links = wish == "always"
-    elif not tty or not term or term == "dumb" or term.startswith(_MULTIPLEXERS):
+    elif not tty or not term or term == "dumb":
         links = False
+    elif term.startswith(_MULTIPLEXERS) or "TMUX" in environ:
+        version = re.match(r"(\d+)\.(\d+)", environ.get("TERM_PROGRAM_VERSION", ""))
+        links = (
+            environ.get("TERM_PROGRAM") == "tmux"
+            and version is not None
+            and (int(version[1]), int(version[2])) >= _FIRST_LINKING_TMUX
+        )
     else:
         links = (
             environ.get("TERM_PROGRAM") in _LINKING_PROGRAMS
             or term.startswith(_LINKING_TERMS)
             or (vte.isdecimal() and int(vte) >= _FIRST_LINKING_VTE)
         )
-    return Terminal(tty=tty, colour=colour, links=links, width=_width(stream if tty else None, environ))
+    width, line_links = _width(stream if tty else None, environ), links and term == "xterm-kitty"
+    return Terminal(tty=tty, colour=colour, links=links, width=width, line_links=line_links)
 
 
 def _width(stream: TextIO | None, environ: Mapping[str, str]) -> int:
@@ -127,12 +155,33 @@ def _width(stream: TextIO | None, environ: Mapping[str, str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Colours and links for one stream. Expects sanitised text and adds the only escape sequences."""
+    """Colours, those of ripgrep, and links for one stream.
+
+    Expects sanitised text and adds the only escape sequences.
+    """
 
     terminal: Terminal
 
     def match(self, text: str) -> str:
-        return self._painted("1;4", text)
+        return self._painted("1;31", text)
+
+    def path(self, text: str) -> str:
+        return self._painted("35", text)
+
+    def line(self, text: str) -> str:
+        return self._painted("32", text)
+
+    def matches(self, text: str, highlights: Sequence[tuple[int, int]]) -> str:
+        """The text with its matches painted."""
+        at, painted = 0, []
+        for start, end in highlights:
+            painted += [text[at:start], self.match(text[start:end])]
+            at = end
+        return "".join([*painted, text[at:]])
+
+    def citation(self, citation: Citation) -> str:
+        path = field(citation.path)
+        return self.path(path) + self.line(field(str(citation)).removeprefix(path))
 
     def dim(self, text: str) -> str:
         return self._painted("2", text)
@@ -140,13 +189,16 @@ class Style:
     def strong(self, text: str) -> str:
         return self._painted("1", text)
 
-    def file_link(self, text: str, path: bytes) -> str:
+    def file_link(self, text: str, path: bytes, line: int = 0) -> str:
         """`text` as a link to the file at an absolute path, if the terminal supports links."""
         if not self.terminal.links:
             return text
         from urllib.parse import quote
 
-        return hyperlink(text, "file://" + quote(path))
+        # With its name, a terminal does not open a file of another machine.
+        host = os.uname().nodename if hasattr(os, "uname") else ""
+        fragment = f"#{line}" if line and self.terminal.line_links else ""
+        return hyperlink(text, f"file://{quote(host)}{quote(path)}{fragment}")
 
     def _painted(self, codes: str, text: str) -> str:
         return f"\x1b[{codes}m{text}\x1b[0m" if self.terminal.colour and text else text
@@ -182,6 +234,17 @@ def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Iterato
             space = " " * (size - width(cell))
             padded.append(space + cell if column in right else cell + space)
         yield "  ".join(padded).rstrip()
+
+
+def rows_of(text: str, columns: int, taken: int) -> Iterator[tuple[int, int]]:
+    """Ranges of a text that fit a row of a terminal, cut before words. `taken`: columns before the text."""
+    start = used = 0
+    for word in re.finditer(r"\S+\s*", text):
+        if used and taken + used + width(word[0].rstrip()) > columns:
+            yield start, word.start()
+            start, used = word.start(), 0
+        used += width(word[0])
+    yield start, len(text)
 
 
 def width(text: str) -> int:

@@ -62,7 +62,7 @@ def embed_with_progress(workspace: Workspace, *, quiet: bool) -> EmbeddingReport
         rate = f" ({report.embedded / report.seconds:.0f} a second)" if report.embedded else ""
         made = f"{plural(report.embedded, 'vector')} made in {report.seconds:.1f} s{rate}"
         if report.cancelled:
-            notify(f"cancelled; {made}, all of them kept; {report.pending:,} to go: `kebab index --embed`")
+            notify(f"cancelled; {made} and kept; {report.pending:,} to go: run `kebab index --embed`")
         else:
             notify(made if report.embedded else "every passage has its vector")
     if report.not_saved:
@@ -79,17 +79,17 @@ def report_pending(workspace: Workspace, *, quiet: bool) -> Pending | None:
         found = workspace.pending()
     except ModelError as error:
         if not quiet:
-            notify(f"{field(error.message)}: searches go by words only; see `kebab doctor`")
+            notify(f"{field(error.message)}: keyword search only; see `kebab doctor`")
         return None
     if found.passages and not quiet:
-        estimate = "" if found.seconds is None else f", in {estimated(found.seconds)}"
+        estimate = "" if found.seconds is None else f" ({estimated(found.seconds)})"
         notify(
-            f"still without a vector: {plural(found.passages, 'passage')}, found by words only; "
-            f"`kebab index --embed` makes the rest{estimate}"
+            f"{plural(found.passages, 'passage')} without a vector, found by keyword only; "
+            f"run `kebab index --embed`{estimate}"
         )
     elif found.outdated and not quiet:
         notify(
-            f"{plural(found.outdated, 'text')} of an earlier version: `kebab index --embed` reads "
+            f"{plural(found.outdated, 'vector')} of an earlier version: `kebab index --embed` reads "
             "the rest of the long ones"
         )
     return found

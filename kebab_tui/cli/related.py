@@ -1,4 +1,4 @@
-"""The verbs `links` and `similar`: what a note is related to.
+"""The commands `links` and `similar`: what a note is related to.
 
 Exit code 0 with links or notes, 1 without. A line of `links` is the citation of the link, its target as
 written, and what that leads to.
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kebab_tui.cli.command import command, option
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.options import chosen_format, filter_options, filters_from, format_options, page_options
 from kebab_tui.cli.output import Style, detect, field, notify, plural, write, write_json
@@ -23,39 +24,44 @@ if TYPE_CHECKING:
     from kebab_tui.domain.links import SimilarNote
 
 _HELP = {
-    "out": "The links in the note.",
-    "in": "The links to the note.",
-    "broken": "The links in it that lead nowhere; without PATH, in all notes.",
-    "external": "The addresses in it; without PATH, in all notes.",
+    "out": "Only links from the note.",
+    "in": "Only links to the note.",
+    "broken": "Only broken links from the note; without PATH, from all notes.",
+    "external": "Only web addresses in the note; without PATH, in all notes.",
 }
 
 
 def _directions(command: Any) -> Any:
     for direction in reversed(LINK_DIRECTIONS):
-        flag = click.option(f"--{direction}", f"only_{direction}", is_flag=True, help=_HELP[direction])
+        flag = option(f"--{direction}", f"only_{direction}", is_flag=True, help=_HELP[direction])
         command = flag(command)
     return command
 
 
-@click.command()
+@command(
+    examples=(
+        ("kebab links plan.md", "links from and to a note"),
+        ("kebab links --broken", "every broken link"),
+    )
+)
 @click.argument("target", required=False, metavar="[PATH|NAME]")
 @_directions
-@page_options("-n", "--limit", otherwise="default: all")
+@page_options(default="all")
 @format_options("human", "json", "jsonl", "vimgrep")
 @shared_options
 @pass_invocation
 def links_command(invocation: Invocation, /, target: str | None, **given: Any) -> int:
-    """Show the links of a note, and those to it, each with its line.
+    """Show the links from and to a note, each with its line.
 
     Wikilinks, embeds, Markdown and reference links. A link leads to a path, else to the nearest
-    note of this name, title or alias; if several are as good, all are named. Without PATH:
-    the broken links or the addresses of all notes.
+    note with this name, title or alias; if it is ambiguous, all candidates are shown. Without
+    PATH: the broken links or web addresses of all notes.
     """
     form = chosen_format(given)
     directions = tuple(one for one in LINK_DIRECTIONS if given[f"only_{one}"])
     wanted: tuple[LinkDirection, ...] = directions or ("out", "in")
     if target is None and (not directions or "in" in directions):
-        raise UsageError("name a note", "`kebab links PATH`, or --broken for the broken links of all notes")
+        raise UsageError("no note given", "`kebab links PATH`, or --broken for the broken links of all notes")
     every: list[NoteLink] = []
     total = 0
     limit = -1 if given["limit"] is None else given["limit"]
@@ -68,7 +74,7 @@ def links_command(invocation: Invocation, /, target: str | None, **given: Any) -
     if form == "vimgrep":
         from kebab_tui.cli.line_formats import write_quickfix_links
 
-        write_quickfix_links(every, os.getcwd(), terminal=sys.stdout is not None and sys.stdout.isatty())
+        write_quickfix_links(every, terminal=sys.stdout is not None and sys.stdout.isatty())
     elif form == "human":
         for one in every:
             write(_link_line(one))
@@ -95,23 +101,30 @@ def _link_line(found: NoteLink) -> str:
         leads += f" (or {', '.join(field(one.path) for one in found.candidates[1:])})"
     written = field(str(link)) if str(link) else field(link.text)
     place = style.file_link(
-        field(str(found.citation)), os.path.join(os.fsencode(found.note.root), found.note.raw_path)
+        style.citation(found.citation),
+        os.path.join(os.fsencode(found.note.root), found.note.raw_path),
+        link.line,
     )
     return f"{place}  {written}" + (f" → {leads}" if leads else "")
 
 
-@click.command()
+@command(
+    examples=(
+        ("kebab similar plan.md", "notes like this one"),
+        ("kebab similar plan.md:L12-L34 --lang ko", "Korean notes like this passage"),
+    )
+)
 @click.argument("target", metavar="PATH|NAME|CITATION")
-@page_options("-n", "--limit", most=1000, otherwise="default: 10")
 @filter_options
+@page_options(most=1000)
 @format_options("human", "json", "jsonl", "vimgrep")
 @shared_options
 @pass_invocation
 def similar_command(invocation: Invocation, /, target: str, **given: Any) -> int:
-    """Find notes of a near meaning, in any language: the cosine of their vectors.
+    """Find notes with a similar meaning, in any language.
 
-    PATH: the whole note. CITATION (PATH:L12-L34): that passage. Each line cites the nearest
-    passage.
+    PATH: like the whole note. CITATION (PATH:L12-L34): like that passage. Each line has the
+    cosine of the vectors and cites the most similar passage.
     """
     form = chosen_format(given)
     wanted = (given["limit"] or 10) + given["offset"]
@@ -129,7 +142,7 @@ def similar_command(invocation: Invocation, /, target: str, **given: Any) -> int
     elif form == "vimgrep":
         from kebab_tui.cli.line_formats import write_quickfix_similar
 
-        write_quickfix_similar(found, os.getcwd(), terminal=sys.stdout is not None and sys.stdout.isatty())
+        write_quickfix_similar(found, terminal=sys.stdout is not None and sys.stdout.isatty())
     else:
         _write_similar(found)
     return 0 if found else 1
@@ -139,7 +152,7 @@ def _write_similar(found: list[SimilarNote]) -> None:
     style = Style(detect(sys.stdout, os.environ))
     for note in found:
         place = os.path.join(os.fsencode(note.root), note.document.raw_path)
-        cited = style.file_link(field(str(note.citation)), place)
+        cited = style.file_link(style.citation(note.citation), place)
         write(f"{note.cosine:.2f}  {cited}  {style.dim(field(note.document.title))}")
     if not found:
         notify("no other note has vectors")

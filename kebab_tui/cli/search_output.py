@@ -1,7 +1,7 @@
 """Prints search hits for people: four lines for each hit, and with `--explain` the arithmetic of its score.
 
-The four lines are the same on a terminal and in a pipe; a terminal adds colours, links and blank lines
-between hits. Badges, whole passages and explanations follow, indented.
+A terminal adds colours, links and blank lines between hits, and cuts the rows of the excerpt between words.
+Badges, whole passages and explanations follow, indented.
 """
 
 from __future__ import annotations
@@ -10,22 +10,25 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kebab_tui.cli.output import Style, aligned, field, page_label
+from kebab_tui.cli.output import Style, aligned, field, page_label, rows_of
 from kebab_tui.domain import hit as known
 from kebab_tui.domain.hit import ambiguous_paths
 from kebab_tui.domain.text import is_korean, sanitize
 
 if TYPE_CHECKING:
     from kebab_tui.cli.search import SearchOutput
+    from kebab_tui.domain.hit import SearchHit
     from kebab_tui.search.explanation import Explanation
 
 _INDENT = "   "
 _LEAST_SHOWN = 0.01
 _BADGE_TEXTS: dict[known.Badge, str] = {
-    "relaxed": "relaxed: not all words",
+    "relaxed": "partial match",
     "further": "further keyword match",
     "name": "by its name",
     "distant": "distant: nothing nearer was found",
+    "words": "keyword",
+    "meaning": "semantic",
     "gone": "gone: the file is no longer there",
     "stale": "stale: the file changed since",
 }
@@ -40,22 +43,18 @@ def answer_lines(answer: SearchOutput, style: Style, *, full: bool) -> Iterator[
     for index, hit in enumerate(response.hits):
         if index and style.terminal.tty:
             yield ""
-        file = os.path.join(os.fsencode(hit.root), hit.raw_path)
-        score = style.strong(f"[{shown_score(hit.score)}]")
-        snippet, at, painted = field(hit.snippet), 0, []
-        for start, end in hit.highlights:
-            painted += [snippet[at:start], style.match(snippet[start:end])]
-            at = end
-        yield f"{hit.rank}. {score} {''.join([*painted, snippet[at:]])}"
-        yield f"{_INDENT}doc: {field(hit.path)}" + (
+        yield from _excerpt(hit, style)
+        yield f"{_INDENT}doc: {style.path(field(hit.path))}" + (
             f"  (in {field(hit.root)})" if hit.path in ambiguous else ""
         )
-        cited = style.file_link(field(str(hit.citation)), file)
+        span = hit.citation.span
+        cited = style.file_link(
+            style.citation(hit.citation), os.fsencode(hit.location), 0 if span.page else span.first
+        )
         yield f"{_INDENT}citation: {cited}{page_label(hit.citation)}"
         yield f"{_INDENT}heading: {field(hit.heading_path)}".rstrip()
-        if badges := list(known.badges(hit, is_korean(response.read))):
-            texts = (_BADGE_TEXTS.get(badge, badge) for badge in reversed(badges))
-            yield style.dim(f"{_INDENT}({', '.join(texts)})")
+        if badges := [one for one in known.badges(hit, is_korean(response.read)) if one != "both"][::-1]:
+            yield style.dim(f"{_INDENT}({', '.join(_BADGE_TEXTS.get(one, one) for one in badges)})")
         if full:
             yield from (f"{_INDENT}│ {line}" for line in sanitize(hit.text).split("\n"))
         if answer.explained is not None:
@@ -69,6 +68,18 @@ def answer_lines(answer: SearchOutput, style: Style, *, full: bool) -> Iterator[
             kept = "" if stage.kept is None else f"{stage.kept:,} in "
             steps.append(f"{stage.name}: {kept}{stage.milliseconds:.1f} ms")
         yield "stages: " + " → ".join(steps)
+
+
+def _excerpt(hit: SearchHit, style: Style) -> Iterator[str]:
+    """The rank, the score and the snippet; on a terminal in rows that are cut between words."""
+    number, snippet = f"{hit.rank}. [{shown_score(hit.score)}] ", field(hit.snippet)
+    lead = f"{hit.rank}. {style.strong(number.split()[1])} "
+    indent = " " * len(number)
+    rows = rows_of(snippet, style.terminal.width, len(number)) if style.terminal.tty else [(0, len(snippet))]
+    for start, end in rows:
+        inside = ((max(a, start) - start, min(b, end) - start) for a, b in hit.highlights)
+        yield lead + style.matches(snippet[start:end], [(a, b) for a, b in inside if a < b]).rstrip()
+        lead = indent
 
 
 def shown_score(score: float) -> str:

@@ -1,4 +1,4 @@
-"""The verbs that show notes: `list`, `inspect` and `open`.
+"""The commands that show notes: `list`, `inspect` and `open`.
 
 `list` reads the index only. `inspect` also compares the note with its file. `open` finds the cited lines in
 the present file and starts the editor there.
@@ -17,8 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kebab_tui.cli.command import command, option
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_options
-from kebab_tui.cli.options import chosen_format, filter_options, filters_from, format_options, page_options
+from kebab_tui.cli.options import (
+    FILTERS,
+    chosen_format,
+    filter_options,
+    filters_from,
+    format_options,
+    page_options,
+)
 from kebab_tui.cli.output import (
     Style,
     detect,
@@ -61,18 +69,31 @@ _FILE_STATES = {
 _ESCAPED = re.compile(r"[\\']")
 
 
-@click.command()
+@command(
+    examples=(
+        ("kebab list 'projects/**'", "the notes below a folder"),
+        ("kebab list --state failed", "the notes that could not be read"),
+    )
+)
 @click.argument("globs", nargs=-1, metavar="[PATH-GLOB…]")
-@click.option("--state", "states", multiple=True, type=click.Choice(STATES), help="In this state.")
-@page_options("-n", "--limit", otherwise="default: all")
 @filter_options
+@option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice(STATES),
+    metavar="STATE",
+    group=FILTERS,
+    help=f"Only this state: {', '.join(STATES)}.",
+)
+@page_options(default="all")
 @format_options("human", "json", "jsonl")
 @shared_options
 @pass_invocation
 def list_command(
     invocation: Invocation, /, globs: tuple[str, ...], states: tuple[DocumentState, ...], **given: Any
 ) -> int:
-    """List the notes of the index and their state.
+    """List the indexed notes and their state.
 
     PATH-GLOB: * matches within one folder, ** across folders; without a wildcard it is a part of
     the path. In a pipe: path, state, type, tags, passages and reason (or: private), between tabs.
@@ -86,6 +107,7 @@ def list_command(
         filters = replace(filters, paths=(*filters.paths, *globs))
         limit = -1 if given["limit"] is None else given["limit"]
         found, total = workspace.documents(filters, states, limit, given["offset"])
+        roots = {source.source_id: source.root for source in workspace.sources()} if form != "human" else {}
     if form == "human":
         rows = (
             (
@@ -104,23 +126,23 @@ def list_command(
     else:
         from kebab_tui.wire.encode import document, listing
 
-        encoded = map(document, found)
+        encoded = (document(note, roots[note.source]) for note in found)
         for value in encoded if form == "jsonl" else [listing("document", encoded, total)]:
             write_json(value)
     return 0 if found else 1
 
 
-@click.command()
+@command(examples=(("kebab inspect plan.md --full", "a note with its passages"),))
 @click.argument("target", metavar="PATH|NAME|CHUNK_ID|CITATION")
-@click.option("--full", is_flag=True, help="With the text of the passages.")
-@click.option("--json", "as_json", is_flag=True, help="Print an inspection.v1 object.")
+@option("--full", is_flag=True, help="Print the text of the passages, too.")
+@option("--json", "as_json", is_flag=True, help="Print an inspection.v1 object.")
 @shared_options
 @pass_invocation
 def inspect_command(invocation: Invocation, target: str, full: bool, as_json: bool) -> None:
     """Show all details of one note or passage.
 
-    PATH is relative to its source, absolute, or only the last parts of a path. NAME is a file
-    name, an alias or a title. For a path that is not indexed, shows why.
+    PATH is relative to its source, absolute, or only the end of a path. NAME is a file name, an
+    alias or a title. For a file that is not indexed, shows why.
     """
     with closing(invocation.open_index()) as workspace:
         found = workspace.inspect(target)
@@ -157,7 +179,7 @@ def inspect_command(invocation: Invocation, target: str, full: bool, as_json: bo
     for chunk in found.chunks:
         cited = cite(document, chunk.span)
         write("")
-        write(f"citation: {style.file_link(field(str(cited)), file)}{page_label(cited)}")
+        write(f"citation: {style.file_link(style.citation(cited), file)}{page_label(cited)}")
         write(f"heading: {field(chunk.heading_path)}".rstrip())
         write(f"chunk id: {chunk.chunk_id} ({chunk.kind}, {plural(len(chunk.text), 'character')})")
         if full:
@@ -171,19 +193,24 @@ def _without_text(found: Inspection, pages: int) -> str:
     return f", {pages - len({chunk.span.page for chunk in found.chunks}):,} without text"
 
 
-@click.command()
+@command(
+    examples=(
+        ("kebab open plan.md:L12-L34", "at the present place of these lines"),
+        ("kebab open 'weekly plan'", "a note by its name"),
+    )
+)
 @click.argument("target", metavar="CITATION|CHUNK_ID|PATH|NAME")
-@click.option("--print", "print_only", is_flag=True, help="Print the command instead, quoted for a shell.")
+@option("--print", "print_only", is_flag=True, help="Print the command instead, quoted for a shell.")
 @shared_options
 @pass_invocation
 def open_command(invocation: Invocation, target: str, print_only: bool) -> None:
     """Open the lines of a citation, or a note by name, in your editor; a page in your viewer.
 
-    Finds the lines in the file as it is now, and reports when they moved or changed. The
-    editor: the setting `command` in [editor], else KEBAB_EDITOR, VISUAL or EDITOR, else
-    nvim, vim, nano or vi. The viewer: the setting `pdf` in [viewer], else the first installed
-    one of zathura, evince, okular and others. Over ssh and without a display the citation of
-    a page is printed instead.
+    Finds the lines in the present file, and reports if they moved or changed. The editor: the
+    setting `command` in [editor], else KEBAB_EDITOR, VISUAL or EDITOR, else nvim, vim, nano or
+    vi. The viewer: the setting `pdf` in [viewer], else the first installed one of zathura,
+    evince, okular and others. Over ssh and without a display, prints the citation of a page
+    instead.
     """
     with closing(invocation.open_index()) as workspace:
         place = workspace.locate_citation(target)

@@ -1,4 +1,4 @@
-"""The verbs `source` and `init`: folders of notes, and the starter configuration file.
+"""The commands `source` and `init`: folders of notes, and the starter configuration file.
 
 `source` changes no file in a folder of notes; `init` overwrites no file.
 """
@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from kebab_tui.cli.command import CliGroup, command, option
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_flag, shared_options
 from kebab_tui.cli.options import TRUST_LABELS, Given, chosen_format, format_options
 from kebab_tui.cli.output import confirmed, field, notify, plural, table_lines, write, write_json
@@ -33,7 +34,7 @@ next:
 _NAME_ANOTHER = "name another file: kebab init --path FILE"
 
 
-@click.group()
+@click.group(cls=CliGroup)
 @shared_options
 def source_command() -> None:
     """Add, search, list, edit or remove folders of notes."""
@@ -58,32 +59,39 @@ def _weight(ctx: click.Context, param: click.Parameter, value: float | None) -> 
 
 
 _STARS = click.IntRange(0, MOST_STARS)
-_CODE_HELP = "Read its source code too, passage by function; default: as in the settings."
-_STARS_HELP = "Its stars, such as those of a project; they count for its score in `source search`."
+_CODE_HELP = "Index its source code, too, function by function (default: the setting reading.code)."
+_TRUST_HELP = "Trust level: primary (that of a new source), secondary or generated."
+_STARS_HELP = "Number of stars, such as those of a project; counts in `kebab source search`."
 
 
 @source_command.command()
 @click.argument("folder", type=click.Path())
-@click.option("--id", "source_id", callback=_name, metavar="NAME", help="Its name for in: and --in.")
-@click.option("--title", metavar="TEXT", help="The displayed name; default: the folder's name.")
-@click.option("--description", default="", metavar="TEXT", help="A description.")
-@click.option("--include", multiple=True, metavar="GLOB", help="Only files that match, as in .gitignore.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="No files that match, as in .gitignore.")
-@click.option("--trust", type=click.Choice(TRUST_LABELS), default="primary", help="Its trust level.")
-@click.option("--rule", "rules", multiple=True, metavar="TEXT", help="A remark added to every quotation.")
-@click.option("--version-label", default="", metavar="TEXT", help="The edition of its contents.")
-@click.option("--code", is_flag=True, help=_CODE_HELP)
-@click.option("--stars", type=_STARS, default=0, metavar="N", help=_STARS_HELP)
-@click.option("--weight", type=float, hidden=True, callback=_weight)
-@click.option("--json", "as_json", is_flag=True, help="Print the new source as a source.v1 object.")
+@option("--id", "source_id", callback=_name, metavar="NAME", help="Short name for in: and --in.")
+@option("--title", metavar="TEXT", help="Displayed name (default: the folder's name).")
+@option("--description", default="", metavar="TEXT", help="Description.")
+@option("--include", multiple=True, metavar="GLOB", help="Index only files that match, as in .gitignore.")
+@option("--exclude", multiple=True, metavar="GLOB", help="Skip files that match, as in .gitignore.")
+@option(
+    "--trust",
+    type=click.Choice(TRUST_LABELS),
+    default="primary",
+    metavar="LEVEL",
+    help="Trust level: primary (default), secondary, generated.",
+)
+@option("--rule", "rules", multiple=True, metavar="TEXT", help="Remark to add to every quotation.")
+@option("--version-label", default="", metavar="TEXT", help="Version of its contents.")
+@option("--code", is_flag=True, help=_CODE_HELP)
+@option("--stars", type=_STARS, default=0, metavar="N", help=_STARS_HELP)
+@option("--weight", type=float, hidden=True, callback=_weight)
+@option("--json", "as_json", is_flag=True, help="Print the new source as a source.v1 object.")
 @shared_options
 @pass_invocation
 def add(invocation: Invocation, /, folder: str, as_json: bool, **given: Any) -> None:
-    """Make FOLDER a source. `kebab ingest` then indexes its notes."""
+    """Add FOLDER as a source. `kebab ingest` then indexes its notes."""
     from kebab_tui.settings.load import absolute
 
     if not folder:
-        raise UsageError("the folder has an empty name", "is a variable of your shell not set?")
+        raise UsageError("the folder has an empty name", "is a shell variable unset?")
     root = absolute(folder)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         new = Source(
@@ -103,7 +111,7 @@ def add(invocation: Invocation, /, folder: str, as_json: bool, **given: Any) -> 
         added = workspace.add_source(new, Callbacks(waiting=print_waiting, notice=print_notice))
         _write_source(added, as_json=as_json)
     if not as_json:
-        notify("added; `kebab ingest` indexes its notes")
+        notify("added; run `kebab ingest` to index its notes")
 
 
 def _write_source(source: Source, *, as_json: bool) -> None:
@@ -118,26 +126,26 @@ def _write_source(source: Source, *, as_json: bool) -> None:
 @source_command.command()
 @click.argument("name")
 @click.argument("query", nargs=-1, metavar="[QUERY…]")
-@click.option(
-    "--limit", "-n", type=click.IntRange(1), default=10, metavar="N", help="At most N; default: 10."
+@option(
+    "-n", "--limit", type=click.IntRange(1), default=10, metavar="N", help="Number of results (default: 10)."
 )
 @format_options("human", "txt", "json")
 @shared_options
 @pass_invocation
 def search(invocation: Invocation, /, name: str, query: tuple[str, ...], limit: int, **given: Any) -> int:
-    """Find the indexed folders that are called NAME or have passages that match.
+    """Find indexed folders by name or content.
 
-    A folder is listed if its title, id or description contains NAME, or if its passages match QUERY, or
-    all words of NAME without a QUERY. With "" as NAME every folder is listed.
+    Lists the folders whose title, id or description contains NAME, or whose passages match QUERY (without
+    QUERY: all words of NAME). NAME "" lists every folder.
 
     \b
     Its score is the sum of:
       100      NAME is the title
        50      the title begins with NAME
        20      the description or the id contains NAME
-      0-10     a point for 100 passages
+      0-10     one point per 100 passages
       0-10     the source score: stars, passages, a git remote, indexed, described
-      0-20     its share of the matching passages, compared with the folder that has most
+      0-20     number of matching passages, relative to the best folder
     """
     form, asked = chosen_format(given), " ".join(query)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
@@ -166,7 +174,7 @@ def search(invocation: Invocation, /, name: str, query: tuple[str, ...], limit: 
         for line in table_lines(_FOUND_COLUMNS, rows):
             write(line)
         if not found:
-            notify("no folder is called so or has passages that match; see `kebab source list`")
+            notify("no folder matches by name or content; see `kebab source list`")
     return 0 if found else 1
 
 
@@ -175,7 +183,7 @@ def search(invocation: Invocation, /, name: str, query: tuple[str, ...], limit: 
 @shared_options
 @pass_invocation
 def list_(invocation: Invocation, /, **given: Any) -> None:
-    """List the folders, with their numbers of indexed notes and passages."""
+    """List the folders, with their number of indexed notes and passages."""
     form = chosen_format(given)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         sources = workspace.sources()
@@ -203,46 +211,57 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
         for line in table_lines(_COLUMNS, rows):
             write(line)
     if not sources:
-        notify("no folders yet; `kebab ingest FOLDER` adds and indexes one")
+        notify("no folders yet; run `kebab ingest FOLDER`")
 
 
 @source_command.command()
 @click.argument("source_id", metavar="ID")
-@click.option("--title", metavar="TEXT", help="The displayed name; empty: the folder's name.")
-@click.option("--description", metavar="TEXT", help="A description.")
-@click.option("--include", multiple=True, metavar="GLOB", help="Only these files, instead of those before.")
-@click.option("--no-include", is_flag=True, help="Files of all names again.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Not these files, instead of those before.")
-@click.option("--no-exclude", is_flag=True, help="Leave out no files.")
-@click.option("--trust", type=click.Choice(TRUST_LABELS), help="Its trust level.")
-@click.option("--rule", "rules", multiple=True, metavar="TEXT", help="A remark in place of all others.")
-@click.option("--add-rule", "more_rules", multiple=True, metavar="TEXT", help="One more remark.")
-@click.option("--no-rules", is_flag=True, help="No remarks any more.")
-@click.option("--version-label", metavar="TEXT", help="The edition of its contents.")
-@click.option("--code/--no-code", default=None, help="Read its source code too, or not.")
-@click.option("--stars", type=_STARS, metavar="N", help=_STARS_HELP)
-@click.option("--json", "as_json", is_flag=True, help="Print the changed source as a source.v1 object.")
+@option("--title", metavar="TEXT", help="Displayed name; empty: the folder's name.")
+@option("--description", metavar="TEXT", help="Description.")
+@option("--include", multiple=True, metavar="GLOB", help="Index only files that match.")
+@option("--no-include", is_flag=True, help="Remove these patterns.")
+@option("--exclude", multiple=True, metavar="GLOB", help="Skip files that match.")
+@option("--no-exclude", is_flag=True, help="Remove these patterns.")
+@option(
+    "--trust",
+    type=click.Choice(TRUST_LABELS),
+    metavar="LEVEL",
+    help="Trust level: primary, secondary, generated.",
+)
+@option(
+    "--rule",
+    "rules",
+    multiple=True,
+    metavar="TEXT",
+    help="Remark to add to every quotation; replaces all others.",
+)
+@option("--add-rule", "more_rules", multiple=True, metavar="TEXT", help="One more remark; keeps the others.")
+@option("--no-rules", is_flag=True, help="Remove all remarks.")
+@option("--version-label", metavar="TEXT", help="Version of its contents.")
+@option("--code/--no-code", default=None, help="Index its source code, too, or not.")
+@option("--stars", type=_STARS, metavar="N", help=_STARS_HELP)
+@option("--json", "as_json", is_flag=True, help="Print the changed source as a source.v1 object.")
 @shared_options
 @pass_invocation
 def edit(invocation: Invocation, /, source_id: str, as_json: bool, **given: Any) -> None:
-    """Change the details of the source ID; repeated options replace their whole list.
+    """Change the details of source ID; a repeated option replaces its whole list.
 
-    New patterns and --code take effect when the folder is indexed next, everything else at once. A source
-    of the configuration file is changed there.
+    New patterns and --code apply from the next `kebab ingest`, everything else at once. Edit a source of
+    the configuration file there.
     """
-    for option, flag in (("include", "no_include"), ("exclude", "no_exclude"), ("rules", "no_rules")):
-        if given[option] and given[flag]:
-            names = f"--{option.removesuffix('s')} and --{flag.replace('_', '-')}"
-            raise UsageError(f"{names} exclude each other", "leave one of them out")
+    for name, flag in (("include", "no_include"), ("exclude", "no_exclude"), ("rules", "no_rules")):
+        if given[name] and given[flag]:
+            names = f"--{name.removesuffix('s')} and --{flag.replace('_', '-')}"
+            raise UsageError(f"{names} cannot be combined", "use one of them")
     if given["code"] is None and not any(given[name] not in (None, False, ()) for name in given):
-        raise UsageError("there is nothing to change", "see `kebab source edit --help`")
+        raise UsageError("nothing to change", "see `kebab source edit --help`")
     callbacks = Callbacks(waiting=print_waiting, notice=print_notice)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         before = _known(workspace, source_id)
         after = workspace.edit_source(before.source_id, lambda source: _edited(source, given), callbacks)
         _write_source(after, as_json=as_json)
     if (after.include, after.exclude, after.code) != (before.include, before.exclude, before.code):
-        notify("`kebab ingest` applies the patterns and --code")
+        notify("run `kebab ingest` to apply the patterns and --code")
 
 
 def _edited(source: Source, given: Given) -> Source:
@@ -273,11 +292,11 @@ def _known(workspace: Workspace, source_id: str) -> Source:
 
 @source_command.command()
 @click.argument("source_id", metavar="ID")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @shared_options
 @pass_invocation
 def remove(invocation: Invocation, source_id: str, yes: bool) -> int:
-    """Remove the source ID and its notes from the index. No file is changed."""
+    """Remove source ID and its notes from the index. No file is changed."""
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         source = _known(workspace, source_id)
         notes = f"{plural(source.documents, 'note')} ({plural(source.chunks, 'passage')})"
@@ -290,14 +309,14 @@ def remove(invocation: Invocation, source_id: str, yes: bool) -> int:
     return 0
 
 
-@click.command()
-@click.option("--path", type=click.Path(), metavar="FILE", help="Write this file instead of the default one.")
+@command(examples=(("kebab init", "write the file, and print its path"),))
+@option("--path", type=click.Path(), metavar="FILE", help="Write this file instead of the default one.")
 @shared_options
 @click.pass_context
 def init_command(ctx: click.Context, path: str | None) -> None:
     """Write a configuration file with every setting and its default, commented out.
 
-    Prints the file's path. An existing file is not changed.
+    Prints the path of the file. Never changes an existing file.
     """
     from kebab_tui.settings.load import absolute, config_path
     from kebab_tui.settings.starter import starter_text

@@ -1,4 +1,4 @@
-"""The verb `sql`: prints the rows of one SELECT as a table, CSV or JSON.
+"""`kebab sql`: prints the rows of one SELECT as a table, CSV or JSON.
 
 Exit code 0 with rows, 1 without. Text in cells is sanitised; a BLOB is printed as hexadecimal digits.
 """
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kebab_tui.cli.command import command, option
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_options
 from kebab_tui.cli.output import Style, aligned, detect, field, notify, table_lines, write, write_json
 from kebab_tui.domain.errors import UsageError
@@ -26,36 +27,41 @@ _WIDEST = 80
 """Characters of a cell in an aligned table."""
 
 
-@click.command()
+@command(
+    examples=(
+        ("kebab sql 'select path, title from notes'", "every note"),
+        ("kebab sql --csv 'select tag, count(*) from tags group by tag'", "as CSV"),
+    )
+)
 @click.argument("statement", metavar="SELECT")
-@click.option("--table", "form", flag_value="table", help="Aligned columns, also in a pipe.")
-@click.option("--csv", "form", flag_value="csv", help="Comma-separated, with a header.")
-@click.option("--json", "form", flag_value="json", help="Print a sql_result.v1 object.")
-@click.option(
+@option("--table", "form", flag_value="table", help="Aligned columns, also in a pipe.")
+@option("--csv", "form", flag_value="csv", help="Comma-separated, with a header.")
+@option("--json", "form", flag_value="json", help="Print a sql_result.v1 object.")
+@option(
     "-n",
     "--limit",
     type=click.IntRange(1, 1_000_000),
     default=1_000,
     metavar="N",
-    help="At most N rows; default: 1,000.",
+    help="Number of rows (default: 1,000).",
 )
-@click.option(
+@option(
     "--timeout",
     type=click.FloatRange(0.1, 3_600),
     default=5.0,
     metavar="S",
-    help="Stop after S seconds; default: 5.",
+    help="Stop after S seconds (default: 5).",
 )
 @shared_options
 @pass_invocation
 def sql_command(invocation: Invocation, statement: str, form: str | None, limit: int, timeout: float) -> int:
-    """Query the index by SQL, read-only.
+    """Query the index with SQL, read-only.
 
     Tables: notes, passages, names, tags, links, properties, tasks; docs/sql.md describes them.
     In a pipe: cells between tabs.
     """
     if not statement.strip():
-        raise UsageError("there is no statement", "`kebab sql 'select path, title from notes'`")
+        raise UsageError("no statement given", "`kebab sql 'select path, title from notes'`")
     with closing(invocation.open_index()) as workspace:
         found = workspace.sql(statement, workspace.sql_limits(limit, timeout))
     match form:

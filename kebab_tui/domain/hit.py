@@ -6,6 +6,7 @@ Highlights are [start, end) offsets into the snippet, in characters.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -102,6 +103,11 @@ class SearchHit:
     """The file no longer exists."""
     distant: bool = False
     """Farther from the query than a hit should be; shown since nothing nearer was found."""
+
+    @property
+    def location(self) -> str:
+        """The absolute path of the file."""
+        return os.path.join(self.root, os.fsdecode(self.raw_path))
 
     @property
     def has_comparable_score(self) -> bool:

@@ -33,8 +33,8 @@ from kebab_tui.formats.registry import Format, format_of
 from kebab_tui.indexing.pipeline import Recipe
 from kebab_tui.indexing.relocate import clipped, clipped_page, locate, locate_on_page, locate_within
 from kebab_tui.search.find_names import NAME_ORDER, FoundNote, NameMatch
+from kebab_tui.search.matching_line import matching_line
 from kebab_tui.search.ports import FileState
-from kebab_tui.search.snippet import after_heading, best_match, highlight_phrases
 from kebab_tui.search.why_not import WhyNot
 from kebab_tui.storage.ports import Catalogue, KnownFile, Reader
 
@@ -275,28 +275,20 @@ def _locate_hit_on_page(hit: SearchHit, recipe: Recipe) -> Located:
 
 
 def matching_position(hit: SearchHit, located: Located, query: str, recipe: Recipe) -> TextPosition:
-    """Where the words of a query are best matched in the present lines of a hit.
+    """Where the words of a query are best matched in the present lines of a hit."""
+    text = None if located.span.page is not None else present_passage(hit, located, recipe)
+    if text is None:
+        return TextPosition(located.span.first)
+    return matching_line(hit, text, located.span.first, query).position
 
-    A passage found by meaning only begins below its heading; a note found by its name, at its top.
-    """
-    top = TextPosition(located.span.first)
-    if hit.score_kind == "name" or located.span.page is not None:
-        return top
+
+def present_passage(hit: SearchHit, located: Located, recipe: Recipe) -> str | None:
+    """The present text of a located passage; None if its file is gone, or no text."""
     try:
         lines = present_lines(hit.root, hit.raw_path, recipe)
     except VanishedFileError:
-        return top
-    if lines is None:
-        return top
-    text = "\n".join(lines[located.span.first - 1 : located.span.last])
-    if hit.retrieval.lexical_rank is None and hit.retrieval.vector_rank is not None:
-        at: int | None = 0 if hit.type == "code" else after_heading(text)
-    else:
-        at = best_match(text, highlight_phrases(query))
-    if at is None:
-        return top
-    before = text[:at]
-    return TextPosition(top.line + before.count("\n"), at - before.rfind("\n"))
+        return None
+    return None if lines is None else "\n".join(lines[located.span.first - 1 : located.span.last])
 
 
 def locate_citation(catalogue: Catalogue, target: str, recipe: Recipe, find: Find) -> CitedPlace:

@@ -57,7 +57,7 @@ class Search:
     filters: SearchFilters
     limits: Limits
     semantics: Semantics | None = None
-    """None: search by words only."""
+    """None: keyword search only."""
     notices: tuple[Notice, ...] = ()
     watch: Stopwatch = field(default_factory=Stopwatch)
     typed: str = ""

@@ -140,7 +140,7 @@ class SearchEngine:
         notices: tuple[Notice, ...] = ()
         if isinstance(semantics, Notice):
             if query.mode == "vector":
-                raise ModelError(semantics.text.removesuffix("."), "search by words with --mode lexical")
+                raise ModelError(semantics.text.removesuffix("."), "--mode lexical searches by keyword")
             notices, semantics = (_by_words(semantics),), None
             query = replace(query, mode="lexical")
         if query.rerank is None:
@@ -228,8 +228,9 @@ class SearchEngine:
             chunks, vectors_there = snapshot.collection().chunks, answer.encoded.semantics.index.count
             share = 100 if vectors_there >= chunks else int(100 * vectors_there / chunks)
             if share < 100:
-                rest = "is not found by meaning yet" if answer.mode == "vector" else "is found by words only"
-                notices.append(Notice("vectors_pending", f"vectors {share} %: the rest {rest}."))
+                rest = "not found yet" if answer.mode == "vector" else "found by keyword only"
+                text = f"Semantic search {share} % ready; other passages are {rest}."
+                notices.append(Notice("vectors_pending", text))
         end = query.offset + len(hits)
         return SearchResponse(
             query=search.typed,
@@ -251,7 +252,7 @@ class SearchEngine:
 
 
 def _by_words(notice: Notice) -> Notice:
-    return replace(notice, text=f"{notice.text} Searched by words only.")
+    return replace(notice, text=f"{notice.text} Keyword results only.")
 
 
 def _browsed(search: Search, without: Sequence[Match] = ()) -> Answer:

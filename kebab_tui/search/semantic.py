@@ -30,10 +30,10 @@ def read_text(query: str, parsed: ParsedQuery) -> str:
 def encode(search: Search, semantics: Semantics) -> EncodedQuery | Notice:
     """The query as a vector, or why this model cannot encode it."""
     if search.parsed.raw is not None:
-        return Notice("no_meaning", "A raw FTS5 query has no text to search by meaning.")
+        return Notice("no_meaning", "A raw FTS5 query has no text for semantic search.")
     text = read_text(search.query.text, search.parsed)
     if not text or search.parsed.terms is None:
-        return Notice("no_meaning", "The query has no text to search by meaning.")
+        return Notice("no_meaning", "The query has no text for semantic search.")
     if not semantics.knows_hangul and has_hangul(text):
         return Notice("model_language", "The model does not support Korean.", "warning")
     try:

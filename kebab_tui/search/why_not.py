@@ -62,6 +62,10 @@ def judge(search: Search, document: Document) -> WhyNot:
     dropping = [name for name, one in single if not snapshot.passes(rows, one)]
     if search.filters.shareable and not snapshot.passes(rows, SearchFilters(shareable=True)):
         return WhyNot(path, "filtered", "it is private, or not known not to be")
+    scope = search.filters.scope
+    if scope and not snapshot.passes(rows, SearchFilters(scope=scope)):
+        names = ", ".join(one.source for one in scope)
+        return WhyNot(path, "filtered", f"only {names} is searched", "search all sources to see it")
     if not dropping and search.filters.chosen and not snapshot.passes(rows, search.filters):
         dropping = [f"{' and '.join(name for name, _ in single)} together"]
     if dropping:
@@ -97,7 +101,8 @@ def count_filtered(search: Search) -> Filtered | None:
         return None
 
     def count(filters: SearchFilters) -> int:
-        filters = replace(filters, within=search.filters.within, shareable=search.filters.shareable)
+        own = search.filters
+        filters = replace(filters, within=own.within, scope=own.scope, shareable=own.shareable)
         return search.snapshot.browse(filters, 0, 0)[1]
 
     notes = count(SearchFilters())
@@ -115,7 +120,7 @@ def _single_filters(filters: SearchFilters) -> Iterator[tuple[str, SearchFilters
         yield str(has), SearchFilters(has=(has,))
     for field in fields(filters):
         value = getattr(filters, field.name)
-        if field.name in ("facets", "links", "has", "within", "shareable") or value in ((), None):
+        if field.name in ("facets", "links", "has", "within", "scope", "shareable") or value in ((), None):
             continue
         if field.name.endswith("_ns"):
             moment = datetime.fromtimestamp(value // 10**9, UTC).astimezone()

@@ -38,14 +38,13 @@ if TYPE_CHECKING:
 APP = "kebab"
 PREFIX = "KEBAB_"
 CONFIG_VARIABLE = "KEBAB_CONFIG"
-OTHER_VARIABLES = (CONFIG_VARIABLE, "KEBAB_DEBUG", "KEBAB_EDITOR", "KEBAB_HYPERLINKS")
+OTHER_VARIABLES = (CONFIG_VARIABLE, "KEBAB_DEBUG", "KEBAB_EDITOR")
 """Variables of this program that are no settings; a misspelled name is compared with them too."""
-_HYPERLINKS = ("always", "never", "auto")
 _LARGEST = 1 << 20
 _DATA_DIR: Key = ("data_dir",)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:")
 _INDEX_URL: Key = ("index", "url")
-_VARIABLES: dict[Key, str] = {_INDEX_URL: "KEBAB_INDEX"}
+_VARIABLES: dict[Key, str] = {_INDEX_URL: "KEBAB_INDEX", ("cli", "hyperlinks"): "KEBAB_HYPERLINKS"}
 """Variables that are not named after their key."""
 _FLAGS: dict[Path, str] = {_INDEX_URL: "--index"}
 _TYPE_NAMES = {
@@ -226,11 +225,6 @@ def _environment_layer(environ: Mapping[str, str]) -> _Layer:
             # Other programs may use the prefix: only a name similar to a known one is an error.
             if hint := did_you_mean(name, (*known, *OTHER_VARIABLES), cutoff=0.8):
                 raise ConfigError(f"unknown variable {name}", hint)
-    if (links := environ.get("KEBAB_HYPERLINKS")) and links not in _HYPERLINKS:
-        raise ConfigError(
-            f"invalid KEBAB_HYPERLINKS: {links!r}; expected always, never or auto",
-            "auto, or no value, writes links if the terminal is known to support them",
-        )
     found = [(known[name], environ[name]) for name in variables if name in known]
 
     def where(at: Path) -> str:

@@ -53,7 +53,7 @@ class SearchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     default_k: Annotated[int, Meta(ge=1, le=1000)] = 10
     """The number of hits."""
     mode: ModeName = "hybrid"
-    """The search mode when no flag selects one: by words, by meaning, or by both."""
+    """The search mode without `--mode`: by keywords, by meaning, or by both."""
     snippet_chars: Annotated[int, Meta(ge=20, le=4000)] = 220
     """The maximum length of the excerpt of a hit, in characters."""
     hybrid_fusion: FusionName = "rrf"
@@ -61,7 +61,7 @@ class SearchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     rrf_k: Annotated[int, Meta(ge=1, le=1000)] = 60
     """The constant of Reciprocal Rank Fusion; a larger value makes the rank count less."""
     vector_weight: Annotated[float, Meta(ge=0, le=10)] = 1.0
-    """The weight of a rank by meaning; a rank by words has weight 1."""
+    """The weight of a rank by meaning; a rank by keywords has weight 1."""
     vector_weight_hangul: Annotated[float, Meta(ge=0, le=10)] = 0.35
     """The same for queries in Hangul."""
     rerank: bool = True
@@ -88,11 +88,11 @@ class ReadingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     max_file_mb: Annotated[int, Meta(ge=1, le=1024)] = 8
     """The maximum file size, in megabytes; larger files are skipped and listed as such."""
     pdf: bool = True
-    """Read PDF files; false: they are no notes, and leave the index at the next scan."""
+    """Read PDF files; false: the next scan removes them from the index."""
     max_pdf_mb: Annotated[int, Meta(ge=1, le=256)] = 64
     """The same limit for PDF files."""
     code: bool = False
-    """Read source code in all folders; a folder added with `--code` reads it anyway."""
+    """Read source code in all folders; folders added with `--code` always do."""
 
 
 class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -125,7 +125,7 @@ class EditorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class ViewerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The programs that open documents with pages, each in a window of its own."""
+    """The programs that open documents with pages, each in its own window."""
 
     pdf: str = ""
     """The viewer for PDF files, such as `okular`, or a complete command, such as `zathura -P {page} {path}`;
@@ -137,7 +137,7 @@ class ViewerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class ScreenSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The screen. What is set here wins over what was last chosen on the screen."""
+    """The screen. These settings override the choices made on the screen."""
 
     theme: str = ""
     """The colours: dark, light, ansi, or a theme of Textual; empty: the theme last chosen on the screen."""
@@ -150,6 +150,16 @@ class ScreenSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """vim adds a normal mode, in which single letters are commands."""
     ascii: bool = False
     """Draw borders, bars and marks with ASCII characters; `--ascii` does the same."""
+
+
+class CliSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The command `kebab`."""
+
+    piped: Literal["lines", "human"] = "lines"
+    """What `kebab search` writes into a pipe or a file: `path:line:text`, or the same as on a terminal."""
+    hyperlinks: Literal["auto", "always", "never"] = "auto"
+    """Make paths links that a terminal opens; auto: in terminals known to support it. The variable is
+    KEBAB_HYPERLINKS."""
 
 
 class SourceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -189,6 +199,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     editor: EditorSettings = field(default_factory=EditorSettings)
     viewer: ViewerSettings = field(default_factory=ViewerSettings)
     screen: ScreenSettings = field(default_factory=ScreenSettings)
+    cli: CliSettings = field(default_factory=CliSettings)
     keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Key bindings of the screen. An entry replaces all keys of its action; the README lists the actions.
     A key that types a character is for the normal mode of `keys = "vim"`, under [screen], and for what-ifs in

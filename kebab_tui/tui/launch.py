@@ -13,6 +13,7 @@ import codecs
 import contextlib
 import io
 import os
+import re
 import select
 import signal
 import sys
@@ -21,10 +22,10 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args
 
 from kebab_tui import __version__, own_files
-from kebab_tui.domain.errors import KebabError
+from kebab_tui.domain.errors import KebabError, UsageError
 from kebab_tui.domain.text import sanitize
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ _ALT_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 """Characters with which no escape sequence of a terminal begins."""
 PickedAs = Literal["editor", "citation", "line"]
 """The output form of a pick."""
+_SEE_HELP = "see `kebab-tui --help`"
 _MODES = ("lexical", "vector", "hybrid")
 
 ABORTED = 130
@@ -77,8 +79,8 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    given = build_parser().parse_args(argv)
     try:
+        given = build_parser().parse_args(argv)
         app = _application(given)
     except KebabError as error:
         print(f"error: {sanitize(error.message)}", file=sys.stderr)  # noqa: T201
@@ -103,62 +105,97 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Sanitizes its errors: words of the command line may be file names expanded by a shell."""
+    """Raises its errors, in the words of `kebab`: both programs print them alike."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        given, extra = self.parse_known_args(args, namespace)
+        if extra:
+            from kebab_tui.domain.text import did_you_mean
+
+            names = (name for action in self._actions for name in action.option_strings)
+            typed = extra[0].partition("=")[0].lstrip("-")
+            hint = did_you_mean(typed, [name[2:] for name in names if name.startswith("--")], "--{}")
+            raise UsageError(f"No such option '{extra[0]}'.", hint or _SEE_HELP)
+        return given
 
     def error(self, message: str) -> NoReturn:
-        super().error(sanitize(message))
+        found = re.match("argument (?:-[^/ ]*/)?(?P<name>[^:]+): (?P<rest>.*)", message, re.DOTALL)
+        if found is None:
+            raise UsageError(f"{message[:1].upper()}{message[1:]}.", _SEE_HELP)
+        if found["rest"] == "expected one argument":
+            raise UsageError(f"Option '{found['name']}' requires an argument.", _SEE_HELP)
+        raise UsageError(f"Invalid value for '{found['name']}': {found['rest']}", _SEE_HELP)
 
     def format_help(self) -> str:
         from kebab_tui.workspace import Workspace  # only here: the engine would delay the first paint
 
         backends = "; ".join(f"{example}: {text}" for example, text in Workspace.backends())
-        self.epilog = f"backends for --index: {backends}"
+        self.epilog = f"Backends, for --index: {backends}."
         return super().format_help()
+
+
+def _one_of(*names: str) -> dict[str, Any]:
+    def check(text: str) -> str:
+        if text and text not in names:
+            raise argparse.ArgumentTypeError(f"'{text}' is not one of {', '.join(map(repr, names))}.")
+        return text
+
+    return {"type": check, "metavar": f"[{'|'.join(names)}]"}
 
 
 def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
-        prog="kebab-tui", description="Search folders of notes on a full screen, with exact citations."
+        prog="kebab-tui",
+        usage="kebab-tui [OPTIONS] [FOLDER…]",
+        description="Search folders of notes on a full screen, with exact citations.",
+        add_help=False,
     )
-    parser.add_argument("folder", nargs="*", help="a folder of notes; one that is new is added and indexed")
-    parser.add_argument("--query", default="", metavar="Q", help="start with this query")
-    parser.add_argument("--mode", default="", choices=_MODES, help="by words, by meaning, or by both")
-    parser.add_argument(
-        "--explain", action="store_true", help="show at once why each hit ranks where it does"
+    folders = parser.add_argument_group("Folders")
+    folders.add_argument(
+        "folder", nargs="*", metavar="FOLDER", help="A folder of notes; a new one is added and indexed."
     )
-    parser.add_argument(
+    start = parser.add_argument_group("Start")
+    start.add_argument("--query", default="", metavar="Q", help="Start with this query.")
+    start.add_argument("--mode", default="", **_one_of(*_MODES), help="Search by keywords, meaning or both.")
+    start.add_argument("--explain", action="store_true", help="Open the explanation of the ranking.")
+    start.add_argument(
+        "--no-watch", action="store_true", help="Scan the folders once and at F5, instead of watching them."
+    )
+    pick = parser.add_argument_group("Pick")
+    pick.add_argument(
         "--pick",
         action="store_true",
-        help="print the chosen citation and end; Ctrl+C, or Esc in an empty box, ends with exit code 130",
+        help="Print the chosen citation and quit; Ctrl+C, or Esc in an empty box, quits with exit code 130.",
     )
-    parser.add_argument(
+    pick.add_argument(
         "--pick-as",
         default="editor",
-        choices=get_args(PickedAs),
-        help="what --pick prints: `+12` and FILE, a line each, for an editor, `FILE:L12-L34`, or `FILE:12`; "
-        "pages of PDF files only as a citation, `FILE#p=4`",
+        **_one_of(*get_args(PickedAs)),
+        help="What --pick prints: for an editor `+12` and FILE on a line each; `FILE:L12-L34`; or `FILE:12`. "
+        "Pages of PDF files only as a citation, `FILE#p=4`.",
     )
-    parser.add_argument(
+    pick.add_argument(
         "-0",
         "--print0",
         action="store_true",
-        help="with --pick, end each argument with a NUL character, for `xargs -0`; without, a path is "
-        "refused if it contains a control character or, for an editor, a blank or a character that a shell "
-        "expands",
+        help="With --pick: end each argument with a null character, for `xargs -0`. Without it, a path with "
+        "control characters is refused; for an editor also one with blanks or characters special to a shell.",
     )
-    parser.add_argument("--data-dir", default="", metavar="FOLDER", help="keep the index in this folder")
-    parser.add_argument("--index", default="", metavar="URL", help="use this index, a folder or a URL")
-    parser.add_argument("--config", default="", metavar="FILE", help="read this configuration file")
-    parser.add_argument("--theme", default="", help="dark, light, ansi, or a theme of Textual, for this time")
-    parser.add_argument(
-        "--ascii", action="store_true", help="draw borders, bars and marks with ASCII characters"
+    look = parser.add_argument_group("Look")
+    look.add_argument("--theme", default="", help="dark, light, ansi, or a theme of Textual, for this time.")
+    look.add_argument("--ascii", action="store_true", help="Draw with ASCII characters only.")
+    general = parser.add_argument_group("General")
+    general.add_argument("--index", default="", metavar="URL", help="Use this index, a folder or a URL.")
+    general.add_argument("--data-dir", default="", metavar="FOLDER", help="Use the index in this folder.")
+    general.add_argument("--config", default="", metavar="FILE", help="Read this configuration file.")
+    general.add_argument(
+        "-V",
+        "--version",
+        action="version",
+        version=f"kebab-tui {__version__}",
+        help="Show the version and exit.",
     )
-    parser.add_argument(
-        "--no-watch",
-        action="store_true",
-        help="look at the folders once, and at F5, instead of watching them",
-    )
-    parser.add_argument("--version", action="version", version=f"kebab-tui {__version__}")
+    general.add_argument("-h", "--help", action="help", help="Show this message and exit.")
     return parser
 
 

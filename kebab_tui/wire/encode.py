@@ -69,6 +69,7 @@ def search_hit(hit: SearchHit, full: bool = False) -> Json:
         "source_id": hit.source,
         "source_title": hit.source_title,
         "doc_path": hit.path,
+        "location": hit.location,
         "name": hit.name,
         "title": hit.title,
         "type": hit.type,
@@ -80,7 +81,7 @@ def search_hit(hit: SearchHit, full: bool = False) -> Json:
         "section_label": hit.heading_path,
         "snippet": hit.snippet,
         "highlights": [list(mark) for mark in hit.highlights],
-        "citation": citation(hit.citation),
+        "citation": citation(hit.citation, hit.location),
         "retrieval": {
             "method": detail.method,
             "lexical_score": _score(detail.lexical_score),
@@ -108,10 +109,12 @@ def search_hit(hit: SearchHit, full: bool = False) -> Json:
     return encoded
 
 
-def search_response(response: SearchResponse, full: bool = False) -> Json:
+def search_response(response: SearchResponse, full: bool = False, scope: str | None = None) -> Json:
+    """`scope`: the source around the working folder, if only that was searched."""
     return {
         "schema_version": "search_response.v1",
         "query": response.query,
+        "scope": scope,
         "mode": response.mode,
         "raw": response.raw,
         "hits": [search_hit(hit, full) for hit in response.hits],
@@ -129,14 +132,22 @@ def search_response(response: SearchResponse, full: bool = False) -> Json:
     }
 
 
-def citation(value: Citation) -> Json:
+def citation(value: Citation, location: str) -> Json:
+    """`location`: the absolute path of the cited file."""
     span = value.span
     where: Json = (
         {"kind": "page", "page": span.page, "label": value.label}
         if span.page is not None
         else {"kind": "line", "start": span.first, "end": span.last}
     )
-    return {"path": value.path, **where, "section": value.section, "text": str(value), "uri": value.uri}
+    return {
+        "path": value.path,
+        "location": location,
+        **where,
+        "section": value.section,
+        "text": str(value),
+        "uri": value.uri,
+    }
 
 
 def notice(value: Notice) -> Json:
@@ -152,12 +163,14 @@ def filtered(value: Filtered) -> Json:
     }
 
 
-def document(value: Document) -> Json:
+def document(value: Document, root: str) -> Json:
+    """`root`: the folder of its source."""
     return {
         "schema_version": "document.v1",
         "doc_id": value.doc_id,
         "source_id": value.source,
         "path": value.path,
+        "location": os.path.join(root, os.fsdecode(value.raw_path)),
         "title": value.title,
         "type": value.type,
         "lang": value.lang,
@@ -182,7 +195,7 @@ def document(value: Document) -> Json:
     }
 
 
-def chunk(value: Chunk, of: Document) -> Json:
+def chunk(value: Chunk, of: Document, root: str) -> Json:
     return {
         "schema_version": "chunk.v1",
         "chunk_id": value.chunk_id,
@@ -190,7 +203,9 @@ def chunk(value: Chunk, of: Document) -> Json:
         "ordinal": value.ordinal,
         "kind": value.kind,
         "heading_path": _headings(value.heading_path),
-        "citation": citation(cite(of, value.span, value.heading_path)),
+        "citation": citation(
+            cite(of, value.span, value.heading_path), os.path.join(root, os.fsdecode(of.raw_path))
+        ),
         "text": value.text,
     }
 
@@ -287,24 +302,25 @@ def link_list(target: str, direction: str, found: NoteLinks) -> Json:
 
 
 def note_link(value: NoteLink) -> Json:
-    link, target, cited = value.link, value.target, value.target_citation
+    link, target, cited, place = value.link, value.target, value.target_citation, value.place
     external = link.form == "url" or is_external(link.path)
     return {
         "note": _linked_note(value.note),
-        "citation": citation(value.citation),
+        "citation": citation(value.citation, _location(value.note)),
         "column": link.column,
         "form": link.form,
         "text": link.text,
         "written": str(link),
         "url": link.path if external else None,
         "target": None
-        if target is None or cited is None
+        if target is None or cited is None or place is None
         else {
             "doc_id": target.doc_id,
             "source_id": target.source,
             "path": target.path,
+            "location": _location(place),
             "title": target.title,
-            "citation": citation(cited),
+            "citation": citation(cited, _location(place)),
         },
         "file": value.file or None,
         "problem": value.problem,
@@ -317,9 +333,13 @@ def _linked_note(value: LinkedNote) -> Json:
         "doc_id": value.doc_id,
         "source_id": value.source,
         "path": value.path,
-        "location": os.path.join(value.root, os.fsdecode(value.raw_path)),
+        "location": _location(value),
         "title": value.title,
     }
+
+
+def _location(note: LinkedNote) -> str:
+    return os.path.join(note.root, os.fsdecode(note.raw_path))
 
 
 def similar_list(target: str, notes: Iterable[SimilarNote]) -> Json:
@@ -333,7 +353,7 @@ def similar_list(target: str, notes: Iterable[SimilarNote]) -> Json:
             "title": note.document.title,
             "lang": note.document.lang,
             "cosine": _score(note.cosine),
-            "citation": citation(note.citation),
+            "citation": citation(note.citation, os.path.join(note.root, os.fsdecode(note.document.raw_path))),
             "text": note.text,
         }
         for note in notes

@@ -74,11 +74,11 @@ def why_not(verdict: WhyNot) -> Json:
 def inspection(found: Inspection) -> Json:
     return {
         "schema_version": "inspection.v1",
-        "document": document(found.document),
+        "document": document(found.document, found.root),
         "root": found.root,
         "file_state": found.file_state,
         "page_count": page_count(found.document.facets),
-        "chunks": [chunk(item, found.document) for item in found.chunks],
+        "chunks": [chunk(item, found.document, found.root) for item in found.chunks],
     }
 
 

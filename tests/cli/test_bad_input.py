@@ -13,8 +13,8 @@ from tests.command_line import Kebab
 WRONG = [
     ("search", "nothing to search for"),
     ("search x --mode fuzzy", "'fuzzy' is not one of"),
-    ("search x --fts-only --vec-only", "exclude each other"),
-    ("search x --fts-only --mode vector", "exclude each other"),
+    ("search x --fts-only --vec-only", "cannot be combined"),
+    ("search x --fts-only --mode vector", "cannot be combined"),
     ("search x --mode vector", "kebab index --embed"),
     ("search x --vec-only", "kebab index --embed"),
     ("search x -n 0", "range"),
@@ -42,7 +42,7 @@ WRONG = [
     ("search x --threshold nan", "a number from 0"),
     ("search x --threshold inf", "a number from 0"),
     ("search x --format xml", "'xml' is not one of"),
-    ("search x --json --format markdown", "exclude each other"),
+    ("search x --json --format markdown", "cannot be combined"),
     ("search x --thresold 3", "--thresold"),
     ("search 'AND('", "FTS5"),
     ("list --state lost", "'lost' is not one of"),
@@ -68,7 +68,7 @@ WRONG = [
     ("source add {tmp} --weight inf", "a weight from 0 to 100"),
     ("source add {tmp} --trust full", "'full' is not one of"),
     ("source remove nowhere", "no source named 'nowhere'"),
-    ("source remove notes", "confirmation needed, but stdin is not a terminal"),
+    ("source remove notes", "cannot ask for confirmation (not a terminal)"),
     ("ingest {tmp}/none", "{tmp}/none"),
     ("ingest {tmp}/file", "{tmp}/file"),
     ("ingest {tmp}/file --quiet", "{tmp}/file"),
@@ -108,7 +108,7 @@ def test_an_unset_variable_of_the_shell_does_not_mean_the_working_folder(
 ) -> None:
     done = kebab(*argv)
     assert done.code == 2
-    assert "is a variable of your shell not set?" in done.err
+    assert "is a shell variable unset?" in done.err
     assert not kebab.data.exists()
 
 

@@ -27,7 +27,7 @@ def test_code_is_off_unless_asked_for(kebab: Kebab, tmp_path: Path) -> None:
     done = kebab("ingest", str(notes))
     assert "1 added; 1 other file not read: py 1" in done.out
     added = kebab("source", "edit", kebab("source", "list", "--json").json["items"][0]["source_id"], "--code")
-    assert "`kebab ingest` applies the patterns and --code" in added.err
+    assert "run `kebab ingest` to apply the patterns and --code" in added.err
     assert "1 added, 1 unchanged" in kebab("ingest").out
     (listed,) = kebab("source", "list", "--json").json["items"]
     assert listed["code"] is True

@@ -160,7 +160,7 @@ def test_ctrl_c_stops_between_two_files_and_loses_nothing(
     assert done.code == 130
     assert done.lines[0] == "notes: 1 added"
     assert "stopping; press Ctrl+C again" in done.err
-    assert "cancelled; what was done is kept" in done.err
+    assert "cancelled; finished work is kept" in done.err
     assert kebab("list", "--json").json["total"] == 1
     assert kebab("ingest").lines[0] == "notes: 2 added, 1 unchanged"
 

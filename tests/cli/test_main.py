@@ -11,6 +11,7 @@ import click
 import pytest
 
 from kebab_tui import __version__
+from kebab_tui.cli.command import CliCommand
 from kebab_tui.cli.edge import Invocation, invocation, pass_invocation, run, shared_options
 from kebab_tui.cli.main import VERBS, cli
 
@@ -29,9 +30,40 @@ def test_help_lists_every_verb_with_its_line(capsys: pytest.CaptureFixture[str])
         assert f"{name} {line}" in shown
 
 
-def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(cli, ["--version"]) == 0
+@pytest.mark.parametrize("flag", ["--version", "-V"])
+def test_the_version_is_one_line(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(cli, [flag]) == 0
     assert capsys.readouterr().out == f"kebab {__version__}\n"
+
+
+@pytest.mark.parametrize("words", ["", "search", "source add", "help"])
+def test_help_is_a_command_too(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(cli, ["help", *words.split()]) == 0
+    shown = capsys.readouterr().out
+    assert run(cli, [*words.split(), "--help"]) == 0
+    assert capsys.readouterr().out == shown
+
+
+def test_help_knows_the_screen_and_refuses_what_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(cli, ["help", "tui"]) == 0
+    assert "kebab-tui [OPTIONS] [FOLDER…]" in capsys.readouterr().out
+    for words, message in (("serach", "unknown command 'serach'"), ("search x", "has no subcommands")):
+        assert run(cli, ["help", *words.split()]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_help_lists_an_option_once_under_a_heading_and_ends_with_examples(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(cli, ["search", "--help"]) == 0
+    shown = capsys.readouterr().out
+    headings = [line for line in shown.splitlines() if line.endswith(":") and line[0] != " "]
+    assert headings == ["What to search:", "Filters:", "Ranking:", "Output:", "General:", "Examples:"]
+    assert "-n, --limit N  " in shown
+    other_spellings = ("--k ", "--top", "--fts-only", "--vec-only", "--second-look", "--colour")
+    assert not any(spelling in shown for spelling in other_spellings)
+    assert run(cli, ["search", "x", "--top", "0"]) == 2
+    assert "Invalid value for '--limit'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -50,7 +82,15 @@ def test_an_unknown_verb_is_answered_with_the_nearest(
 
 def test_a_bare_call_shows_the_help_and_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(cli, []) == 2
-    assert "Verbs:" in capsys.readouterr().err
+    assert "Commands:" in capsys.readouterr().err
+
+
+def test_each_command_has_examples() -> None:
+    root = click.Context(cli)
+    for name in VERBS.keys() - {"tui", "source", "model"}:
+        command = cli.get_command(root, name)
+        assert isinstance(command, CliCommand) and command.examples, name
+        assert all(line.split()[0] in ("kebab", "vim", "eval") for line, _ in command.examples), name
 
 
 def test_each_verb_is_a_command_of_its_own_name() -> None:

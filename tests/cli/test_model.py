@@ -107,7 +107,7 @@ def test_the_card_is_shown(kebab: Kebab, tmp_path: Path) -> None:
         (("verify", "nothing"), "no such model: 'nothing'"),
         (("use", "nothing", "--yes"), "no such model: 'nothing'"),
         (("add", "/nowhere"), "folder not found: /nowhere"),
-        (("add", ""), "is a variable of your shell not set?"),
+        (("add", ""), "is a shell variable unset?"),
         (("info",), "Missing argument"),
     ],
 )

@@ -57,16 +57,21 @@ def test_a_korean_question_finds_the_english_note_and_marks_it(embedded: Kebab) 
 
 
 def test_the_way_a_hit_was_found_is_shown_in_hybrid_mode_only(embedded: Kebab) -> None:
-    ways = {"(both", "(words", "(meaning"}
-    shown = "".join(embedded("search", query, "-n", "40").out for query in ("baking bread at home", "docker"))
+    ways = {"(keyword", "(semantic"}
+    shown = "".join(
+        embedded("search", query, "-n", "40", "--format", "human").out
+        for query in ("baking bread at home", "docker")
+    )
     assert {way for way in ways if way in shown} == ways
     for mode in ("lexical", "vector"):
-        assert not any(way in embedded("search", "docker", "--mode", mode).out for way in ways)
+        assert not any(
+            way in embedded("search", "docker", "--mode", mode, "--format", "human").out for way in ways
+        )
 
 
 def test_a_note_whose_name_is_the_query_says_so(embedded: Kebab) -> None:
     for mode in ("hybrid", "lexical"):
-        out = embedded("search", "port-conflict.md", "-n", "1", "--mode", mode).out
+        out = embedded("search", "port-conflict.md", "-n", "1", "--mode", mode, "--format", "human").out
         assert "doc: infra/port-conflict.md" in out
         assert "(by its name)" in out
 
@@ -74,7 +79,10 @@ def test_a_note_whose_name_is_the_query_says_so(embedded: Kebab) -> None:
 def test_distant_hits_say_so(embedded: Kebab) -> None:
     answer = embedded("search", "saxophone", "-n", "1", "--json").json
     assert answer["hits"][0]["distant"] is True
-    assert "distant: nothing nearer was found)" in embedded("search", "saxophone", "-n", "1").out
+    assert (
+        "distant: nothing nearer was found)"
+        in embedded("search", "saxophone", "-n", "1", "--format", "human").out
+    )
 
 
 def test_reranking_can_be_turned_off(embedded: Kebab) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def viewer(tmp_path: Path, name: str = "zathura") -> Path:
 
 
 def test_a_hit_is_cited_by_page_with_its_label(library: Kebab) -> None:
-    lines = library("search", "wax moths", "-n", "1").lines
+    lines = library("search", "wax moths", "-n", "1", "--format", "human").lines
     assert lines[1:4] == [
         "   doc: bees.pdf",
         "   citation: bees.pdf#p=3 (page 1)",
@@ -46,6 +47,7 @@ def test_a_hit_is_cited_by_page_with_its_label(library: Kebab) -> None:
     assert hit["type"] == "pdf"
     assert hit["citation"] == {
         "path": "bees.pdf",
+        "location": hit["location"],
         "kind": "page",
         "page": 3,
         "label": "1",
@@ -56,7 +58,15 @@ def test_a_hit_is_cited_by_page_with_its_label(library: Kebab) -> None:
 
 
 def test_a_page_without_a_label_of_its_own_is_its_number(library: Kebab) -> None:
-    assert "   citation: library-meeting.pdf#p=2" in library("search", "희귀본 습도", "-n", "1").lines
+    assert (
+        "   citation: library-meeting.pdf#p=2"
+        in library("search", "희귀본 습도", "-n", "1", "--format", "human").lines
+    )
+
+
+def test_a_page_in_a_pipe_is_its_citation_and_the_line_that_matches(library: Kebab) -> None:
+    (line,) = library("search", "wax moths", "-n", "1").lines
+    assert re.fullmatch(r".*/bees\.pdf#p=3:.*moths.*", line)
 
 
 def test_inspect_tells_of_pages(library: Kebab, notes: Path) -> None:

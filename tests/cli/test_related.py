@@ -59,7 +59,7 @@ def test_without_a_note_all_notes_are_searched(kebab: Kebab) -> None:
     for argv in ([], ["--in"], ["--broken", "--in"]):
         refused = kebab("links", *argv)
         assert refused.code == 2
-        assert "name a note" in refused.err and "--broken" in refused.err
+        assert "no note given" in refused.err and "--broken" in refused.err
     assert kebab("links", "nowhere").code == 2
 
 

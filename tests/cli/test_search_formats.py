@@ -13,7 +13,9 @@ from urllib.parse import quote
 import pytest
 
 from kebab_tui.cli.line_formats import write_quickfix
+from kebab_tui.cli.search import FORMATS
 from kebab_tui.cli.search_output import shown_score
+from kebab_tui.search.matching_line import matching_line
 from tests.command_line import Kebab
 from tests.tui.hits import hit
 
@@ -22,7 +24,7 @@ from tests.tui.hits import hit
 
 def test_each_hit_is_four_lines(kebab: Kebab, notes: Path) -> None:
     kebab("ingest", str(notes))
-    done = kebab("search", "listeners")
+    done = kebab("search", "listeners", "--format", "human")
     assert re.sub(r"\[0\.\d\d\]", "[0.00]", done.out).splitlines() == [
         "1. [0.00] Two listeners collide.",
         "   doc: port.md",
@@ -34,7 +36,7 @@ def test_each_hit_is_four_lines(kebab: Kebab, notes: Path) -> None:
 def test_a_passage_without_a_heading_keeps_its_four_lines(kebab: Kebab, notes: Path) -> None:
     (notes / "bare.txt").write_text("pomegranate molasses\n")
     kebab("ingest", str(notes))
-    lines = kebab("search", "pomegranate").lines
+    lines = kebab("search", "pomegranate", "--format", "human").lines
     assert lines[1:] == ["   doc: bare.txt", "   citation: bare.txt:L1", "   heading:"]
 
 
@@ -57,10 +59,7 @@ def test_what_a_note_or_its_name_holds_never_commands_the_terminal(kebab: Kebab,
     name = "e\x1b[31mvil\n\x9bn\u2066a\u2028m\x7f\U000e0041e.md"
     (notes / name).write_text(evil)
     kebab("ingest", str(notes))
-    searches = [
-        ["search", "zanzibar", "--full", "--explain", "--format", form]
-        for form in ("human", "markdown", "context", "vimgrep", "json", "jsonl")
-    ]
+    searches = [["search", "zanzibar", "--full", "--explain", "--format", form] for form in FORMATS]
     others = (["list", "--json"], ["inspect", name, "--json"], ["open", "gone" + name, "--json"])
     for argv in (*searches, *others, ["inspect", "gone" + name, "--json"]):
         done = kebab(*argv)
@@ -149,8 +148,8 @@ def test_a_name_that_is_no_text_leaves_as_its_bytes(kebab: Kebab, notes: Path) -
 
 def test_a_terminal_gets_no_byte_of_a_name_that_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
     named = replace(hit(), root="/notes", raw_path=b"\x9b2J.md", text="zanzibar", highlights=())
-    write_quickfix([named], "/notes", terminal=True)
-    assert capsys.readouterr().out.startswith("\ufffd2J.md:")
+    write_quickfix([(named, matching_line(named, named.text, 1, "zanzibar"))], terminal=True)
+    assert capsys.readouterr().out.startswith("/notes/\ufffd2J.md:")
 
 
 # for pasting

@@ -169,7 +169,7 @@ def lost(kebab: Kebab, notes: Path) -> Kebab:
 def test_a_lost_index_is_rebuilt_by_the_next_search(lost: Kebab) -> None:
     done = lost("search", "listeners", "--in", "notes")
     assert done.code == 0
-    assert "port.md:L" in done.out
+    assert "port.md:6:" in done.out
     assert "the index is lost" in done.err
     assert "rebuilt: 3 notes" in done.err
 

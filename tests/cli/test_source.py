@@ -196,7 +196,7 @@ def test_a_changed_trust_is_seen_at_once(two: Kebab) -> None:
 
 def test_changed_patterns_take_effect_with_the_next_ingest(two: Kebab) -> None:
     done = two("source", "edit", "notes", "--exclude", "port.md")
-    assert "`kebab ingest` applies the patterns" in done.err
+    assert "`kebab ingest` to apply the patterns" in done.err
     assert two("ingest", "--json").json["removed"] == 1
     two("source", "edit", "notes", "--no-exclude")
     assert two("ingest", "--json").json["added"] == 1
@@ -219,8 +219,8 @@ def test_a_source_of_the_configuration_file_is_changed_there(kebab: Kebab, notes
     [
         (("notes",), "nothing to change"),
         (("nowhere", "--stars", "1"), "there is no source named 'nowhere'"),
-        (("notes", "--rule", "A", "--no-rules"), "--rule and --no-rules exclude each other"),
-        (("notes", "--include", "A", "--no-include"), "exclude each other"),
+        (("notes", "--rule", "A", "--no-rules"), "--rule and --no-rules cannot be combined"),
+        (("notes", "--include", "A", "--no-include"), "cannot be combined"),
         (("notes", "--stars", "-1"), "--stars"),
         (("notes", "--trust", "total"), "--trust"),
     ],
@@ -239,3 +239,9 @@ def test_the_weight_is_deprecated_hidden_and_kept(kebab: Kebab, notes: Path) -> 
     assert "warning: --weight has no effect" in done.err
     assert "--weight" not in kebab("source", "add", "--help").out
     assert kebab("source", "edit", "notes", "--stars", "1", "--json").json["weight"] == 2.5
+
+
+def test_an_empty_index_expects_nothing_else(kebab: Kebab, notes: Path) -> None:
+    kebab("source", "add", str(notes))
+    (lexical,) = (line for line in kebab("index", "--status").lines if line.startswith("lexical: "))
+    assert lexical.endswith(", as expected")

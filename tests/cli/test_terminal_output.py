@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kebab_tui.cli.output import width
 from tests.command_line import Kebab
 
 pytestmark = pytest.mark.slow
@@ -39,11 +40,19 @@ def on_a_terminal(kebab: Kebab, *argv: str, typed: str = "", **variables: str) -
     return process.wait(timeout=60), shown.decode().replace("\r\n", "\n")
 
 
-def test_matches_are_bold_and_underlined(indexed: Kebab) -> None:
+def test_matches_are_bold_and_red(indexed: Kebab) -> None:
     code, shown = on_a_terminal(indexed, "search", "kernel", "-n", "2")
     assert code == 0
-    assert re.search("\x1b\\[1;4mkernel\x1b\\[0m", shown, re.IGNORECASE)
+    assert re.search("\x1b\\[1;31mkernel\x1b\\[0m", shown, re.IGNORECASE)
     assert re.search(r"\n\n2\. ", shown)
+
+
+def test_excerpts_are_wrapped_between_words(indexed: Kebab) -> None:
+    _, shown = on_a_terminal(indexed, "search", "포트 충돌", "-n", "3", NO_COLOR="1", COLUMNS="44")
+    (excerpt,) = re.findall(r"^1\. .+\n((?:          .+\n)+)   doc: ", shown, re.MULTILINE)
+    rows = excerpt.splitlines()
+    assert len(rows) > 1
+    assert all(width(row) <= 44 for row in rows)
 
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
@@ -55,11 +64,11 @@ def test_no_colours_where_none_are_wanted(indexed: Kebab, variables: dict[str, s
 
 def test_a_citation_leads_to_its_file_where_the_terminal_follows_links(indexed: Kebab) -> None:
     _, shown = on_a_terminal(indexed, "search", "김치찌개", "-n", "1", KEBAB_HYPERLINKS="always")
-    uri, text = re.findall("citation: \x1b]8;;file://(.*?)\x1b\\\\(.*?)\x1b]8;;\x1b\\\\", shown)[0]
+    uri, text = re.findall("citation: \x1b]8;;file://[^/]*(.*?)\x1b\\\\(.*?)\x1b]8;;\x1b\\\\", shown)[0]
     root = indexed.data.parent / "notes"
     assert uri.startswith(f"{root}/")
     assert uri.isascii()
-    assert re.fullmatch(r".+\.md:L\d+(-L\d+)?", text)
+    assert re.fullmatch("\x1b\\[35m.+\\.md\x1b\\[0m\x1b\\[32m:L\\d+(-L\\d+)?\x1b\\[0m", text)
 
 
 def test_ingest_shows_a_bar_and_leaves_only_the_report(kebab: Kebab, notes: Path) -> None:

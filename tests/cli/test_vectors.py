@@ -76,7 +76,7 @@ def codes(done: Done) -> list[str]:
 
 def test_ingest_returns_after_the_words_and_names_what_is_missing(kebab: Kebab, notes: Path) -> None:
     done = kebab("ingest", str(notes))
-    assert "still without a vector: 3 passages, found by words only; `kebab index --embed`" in done.err
+    assert "3 passages without a vector, found by keyword only; run `kebab index --embed`" in done.err
     assert vector(kebab)["made"] == 0
     report = kebab("ingest", "--json").json
     assert report["vectors"] == {
@@ -127,7 +127,7 @@ def test_a_passage_that_is_new_is_found_by_words_until_it_has_a_vector(
     done = with_vectors("search", "zanzibar", "--json")
     assert done.json["hits"][0]["doc_path"] == "new.md"
     assert codes(done) == ["vectors_pending"]
-    assert "vectors 75 %" in with_vectors("search", "zanzibar").err
+    assert "Semantic search 75 % ready" in with_vectors("search", "zanzibar").err
     assert "3 of 4 passages (75 %), 1 to go" in with_vectors("index", "--status").out
 
 
@@ -141,7 +141,7 @@ def test_an_estimate_is_given_once_a_run_has_shown_the_rate(many: Kebab) -> None
         "INSERT INTO runs(kind, started_ns, finished_ns, report) "
         f"VALUES ('embed', 1, 2, '{run.replace('MODEL', made_by)}')",
     )
-    assert re.search(r"makes the rest, in about [23]\d s\n", many("ingest").err)
+    assert re.search(r"`kebab index --embed` \(about [23]\d s\)\n", many("ingest").err)
 
 
 # cancelled

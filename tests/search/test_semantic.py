@@ -64,7 +64,7 @@ def test_a_query_without_meaning_is_searched_by_words_with_a_notice(chosen: Chos
     chosen.add("a.md", {"docker": 0.9})
     response = chosen.ask(text)
     assert (response.mode, codes(response)) == ("lexical", ["no_meaning"])
-    assert response.notices[0].text.endswith("Searched by words only.")
+    assert response.notices[0].text.endswith("Keyword results only.")
     assert response.index_version.startswith("fts")
     assert chosen.encoder.asked == []
     assert [hit.text for hit in response.hits] == (["docker"] if text == "'docker'" else [])
@@ -109,7 +109,7 @@ def test_without_a_model_words_are_searched_and_vector_mode_gives_a_hint(chosen:
     chosen.semantics = Notice("no_model", "there is no model 'x'.", "warning")
     response = chosen.ask("alpha")
     assert (response.mode, codes(response), len(response.hits)) == ("lexical", ["no_model"], 1)
-    assert response.notices[0].text == "there is no model 'x'. Searched by words only."
+    assert response.notices[0].text == "there is no model 'x'. Keyword results only."
     with pytest.raises(ModelError, match=r"^there is no model 'x'$") as error:
         chosen.ask("alpha", mode="vector")
     assert "--mode lexical" in error.value.hint

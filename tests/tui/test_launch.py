@@ -19,7 +19,7 @@ from textual.events import Key
 
 from kebab_tui.indexing.status import read_live
 from kebab_tui.settings.settings import Settings
-from kebab_tui.tui.launch import build_parser, print_picked, read_alt_keys_at_once
+from kebab_tui.tui.launch import _run, print_picked, read_alt_keys_at_once
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.pty_screen import SCREEN, Start
 from tests.vault import index_in
@@ -46,12 +46,23 @@ def test_without_a_terminal_the_error_names_the_alternative(tmp_path: Path) -> N
     assert "kebab search WORDS" in done.stderr.decode() and not done.stdout
 
 
-def test_an_unknown_option_is_sanitized_in_the_error(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize(
+    ("argv", "message", "hint"),
+    [
+        (["--them", "x", "--qurey", "x"], "No such option '--qurey'.", "did you mean --query?"),
+        (["--lang"], "No such option '--lang'.", "see `kebab-tui --help`"),
+        (["--mode", "fuzzy"], "Invalid value for '--mode': 'fuzzy' is not one of 'lexical',", "--help"),
+        (["--query"], "Option '--query' requires an argument.", "--help"),
+        (["--\x1b]2;OWNED\x07\x9b.md"], "No such option '--␛]2;OWNED␇\ufffd.md'.", "--help"),
+    ],
+)
+def test_a_wrong_command_line_is_reported_as_by_kebab(
+    argv: list[str], message: str, hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        build_parser().parse_args(["--\x1b]2;OWNED\x07\x9b.md"])
-    assert "--␛]2;OWNED␇\ufffd.md" in capsys.readouterr().err
+    assert _run(argv) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"error: {message}")
+    assert second.startswith("  hint: ") and hint in second
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ Answer = Callable[[Workspace, SearchQuery, bool], SearchResponse]
 
 def without_vectors(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
     response = real.search(replace(query, mode="lexical"), first_answer)
-    return replace(response, notices=(Notice("no_vectors", "No vectors yet. Searched by words only."),))
+    return replace(response, notices=(Notice("no_vectors", "No semantic index yet. Keyword results only."),))
 
 
 def with_some(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:

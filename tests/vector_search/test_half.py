@@ -37,7 +37,7 @@ def test_before_the_first_vector_words_answer(vault: Vault) -> None:
     response = ask(vault.workspace)
     assert (response.mode, codes(response), len(response.hits)) == ("lexical", ["no_vectors"], 1)
     assert "kebab index --embed" in response.notices[0].text
-    with pytest.raises(ModelError, match="No vectors yet"):
+    with pytest.raises(ModelError, match="No semantic index yet"):
         ask(vault.workspace, mode="vector")
 
 
@@ -78,7 +78,7 @@ def test_another_process_finds_new_vectors(vault: Vault) -> None:
     assert ask(other).mode == "hybrid"
     vault.write("c.md", "conflict word")
     vault.ingest()
-    assert "vectors 66 %" in ask(other).notices[-1].text
+    assert "Semantic search 66 %" in ask(other).notices[-1].text
     vault.workspace.embed(Callbacks())
     assert "vectors_pending" not in codes(ask(other))
     assert ask(other, mode="vector").total_matches == 3

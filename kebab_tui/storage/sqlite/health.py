@@ -129,7 +129,7 @@ def _contents(catalogue: StoreCatalogue, chunker: str) -> Iterator[Finding]:
         name, root = f"source {source.source_id}", source.root
         if not os.path.isdir(root):
             detail = "not a folder" if os.path.exists(root) else "folder not found"
-            hint = f"bring the folder back, or run `kebab source remove {source.source_id}`"
+            hint = f"restore the folder, or run `kebab source remove {source.source_id}`"
             yield Finding(name, "warning", f"paused: {detail}: {root}", hint)
         elif source.state == "paused":
             yield Finding(name, "warning", f"paused: {root}", "run `kebab ingest`, which reports the reason")
