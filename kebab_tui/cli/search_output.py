@@ -59,8 +59,12 @@ def answer_lines(answer: SearchOutput, style: Style, *, full: bool) -> Iterator[
         if full:
             yield from (f"{_INDENT}│ {line}" for line in sanitize(hit.text).split("\n"))
         if answer.explained is not None:
+            explained = answer.explained.hits[index]
+            yield f"{_INDENT}why: {field(explained.headline)}"
+            if explained.above is not None:
+                yield f"{_INDENT}     {field(explained.above.text)}"
             yield f"{_INDENT}date: {hit.day} ({_DAY_FROM.get(hit.day_from, hit.day_from)})"
-            yield from (_INDENT + line for line in explanation_lines(answer.explained.hits[index].tree))
+            yield from (_INDENT + line for line in explanation_lines(explained.tree))
     if answer.explained is not None:
         if answer.explained.filtered is not None:
             yield field(str(answer.explained.filtered))

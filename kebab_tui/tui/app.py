@@ -129,8 +129,8 @@ class KebabApp(App[tuple[str, ...]]):
         self.preview = Preview(has_footer=True, id="preview")
         self.preview.wraps = self._choices.wrap
         what_if_keys = Keys(
-            f"{key('rrf_k_down')} {key('rrf_k_up')}",
             f"{key('vector_weight_down')} {key('vector_weight_up')}",
+            f"{key('rrf_k_down')} {key('rrf_k_up')}",
             key("rerank"),
             key("what_if_reset"),
         )

@@ -326,10 +326,10 @@ class Commands:
         self._app.explain.step_rrf_k(up=True)
 
     def do_vector_weight_down(self) -> None:
-        self._app.explain.step_vector_weight(up=False)
+        self._app.explain.step_meaning(up=False)
 
     def do_vector_weight_up(self) -> None:
-        self._app.explain.step_vector_weight(up=True)
+        self._app.explain.step_meaning(up=True)
 
     def do_rerank(self) -> None:
         self._app.explain.toggle_rerank()
