@@ -96,7 +96,11 @@ def _renamed_flag(ctx: click.Context, param: click.Parameter, value: bool | None
 @click.option("--exact", is_flag=True, help="Search every word as typed; correct no typos.")
 @click.option("--full", is_flag=True, help="Print whole passages instead of excerpts.")
 @click.option("--explain", is_flag=True, help="Show how every score was computed.")
-@click.option("--why-not", metavar="PATH|NAME", help="Explain why this note is not among the hits.")
+@click.option(
+    "--why-not",
+    metavar="PATH|NAME|CITATION",
+    help="Explain why this note or passage is not among the hits, or not higher.",
+)
 @format_options(*FORMATS)
 @shared_options
 @pass_invocation
@@ -207,8 +211,8 @@ def _write_why_not(workspace: Workspace, asked: SearchQuery, path: str, form: st
 
         write_json(why_not(verdict))
         return 0
-    write(f"{field(verdict.path)}: {verdict.stage}")
-    write(f"   {field(verdict.detail)}")
-    if verdict.advice:
-        write(f"   {field(verdict.advice)}")
+    from kebab_tui.cli.search_output import why_not_lines
+
+    for line in why_not_lines(verdict):
+        write(line)
     return 0

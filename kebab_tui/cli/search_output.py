@@ -18,6 +18,7 @@ from kebab_tui.domain.text import is_korean, sanitize
 if TYPE_CHECKING:
     from kebab_tui.cli.search import SearchOutput
     from kebab_tui.search.explanation import Explanation
+    from kebab_tui.search.why_not import WhyNot
 
 _INDENT = "   "
 _LEAST_SHOWN = 0.01
@@ -87,3 +88,31 @@ def explanation_lines(tree: Explanation) -> Iterator[str]:
         for line in tree.lines()
     ]
     return aligned(rows, right=(1,))
+
+
+def why_not_lines(verdict: WhyNot) -> Iterator[str]:
+    """The stage that drops a note; of one in the list, what its score is beside that of the first hit."""
+    yield f"{field(verdict.path)}: {verdict.stage}"
+    yield f"{_INDENT}{field(verdict.detail)}"
+    if verdict.advice:
+        yield f"{_INDENT}{field(verdict.advice)}"
+    if verdict.passage is None or verdict.first is None:
+        return
+    yield f"{_INDENT}citation: {field(str(verdict.passage.hit.citation))}"
+    yield f"{_INDENT}why: {field(verdict.passage.headline)}"
+    if (found := verdict.comparison) is None:
+        return
+    yield f"{_INDENT}first: {field(str(verdict.first.hit.citation))}"
+    yield f"{_INDENT}why not higher: {field(found.text)}"
+    rows = [("", "this", "first", "costs", "")]
+    losses, total = found.losses()
+    digits = len(losses[0].rpartition(".")[2]) if losses else found.digits
+    for part, loss in zip(found.parts, losses, strict=True):
+        if part.label == "score":  # of other steps: it is the sum
+            continue
+        mark = "← most" if part.label == found.decides and len(found.parts) > 1 else ""
+        rows.append((field(part.label), f"{part.value:.{digits}f}", f"{part.other:.{digits}f}", loss, mark))
+    rows.append(
+        ("score", f"{found.score:.{found.digits}f}", f"{found.other_score:.{found.digits}f}", total, "")
+    )
+    yield from (_INDENT + line.rstrip() for line in aligned(rows, right=(1, 2, 3)))

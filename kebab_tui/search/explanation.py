@@ -18,7 +18,15 @@ from kebab_tui.domain.text import format_sum, share_digits
 from kebab_tui.search import lexical
 from kebab_tui.search.answer import Answer, EncodedQuery, Search
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm, normalised, term_weight
-from kebab_tui.search.headline import Compared, Comparison, Facts, FoundWord, compare, found_words, headline
+from kebab_tui.search.headline import (
+    Compared,
+    Facts,
+    FoundWord,
+    HitComparison,
+    compare,
+    found_words,
+    headline,
+)
 from kebab_tui.search.match import Term
 from kebab_tui.search.ports import (
     BEST_PART,
@@ -164,7 +172,7 @@ class ExplainedHit:
     fused: Fused | None = None
     words: tuple[FoundWord, ...] = ()
     headline: str = ""
-    above: Comparison | None = None
+    above: HitComparison | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +308,7 @@ def with_fusion(
     return _with_sentences(replace(explained, hits=tuple(hits)))
 
 
-def compared(mine: ExplainedHit, other: ExplainedHit, among: ExplainedResponse) -> Comparison:
+def compared(mine: ExplainedHit, other: ExplainedHit, among: ExplainedResponse) -> HitComparison:
     """Why a hit comes after another one."""
     return compare(_side(mine), _side(other), among.fusion)
 

@@ -28,6 +28,9 @@ _MOST_NAMED = 3
 _DIGITS = 2
 _MOST_DIGITS = 4
 _FIELDS = FieldCounts._fields
+_BY_NAME = "first by name"
+"""The part that lifts the score of a note whose name is the query to 1."""
+_IS_NAMED = "the query is a name of that note"
 
 
 class FoundWord(NamedTuple):
@@ -55,7 +58,7 @@ class ComparedPart(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class HitComparison:
     """A hit beside one with a better rank. The losses of the parts sum to the difference of the scores.
 
     `reason`: what orders the two if their scores do not. `decides`: the label of the part that costs most.
@@ -248,12 +251,15 @@ def _remarks(facts: Facts, *, by_words: bool) -> list[str]:
     return remarks
 
 
-# Comparison
+# HitComparison
 
 
 def score_parts(tree: Explanation) -> dict[str, tuple[float, float]]:
     """The parts that the score of a tree is the sum of, each with what it was computed from."""
     step = tree.children[0] if tree.children else tree
+    if step.label == "name" and len(tree.children) > 1:
+        rest = tree._replace(value=tree.children[1].value, children=tree.children[1:])
+        return score_parts(rest) | {_BY_NAME: (tree.value - rest.value, 1.0)}
     if step.label == "rerank":
         raw, whole = step.children
         measured = {"words": "of the best", "meaning": "cosine", "name": "match"}
@@ -292,11 +298,10 @@ class Compared:
     words: tuple[FoundWord, ...] = ()
 
 
-def compare(mine: Compared, other: Compared, settings: FusionSettings | None) -> Comparison:
+def compare(mine: Compared, other: Compared, settings: FusionSettings | None) -> HitComparison:
     """Why `mine` comes after `other`."""
     own, others = score_parts(mine.tree), score_parts(other.tree)
-    is_tier = any(one.tree.children and one.tree.children[0].label == "name" for one in (mine, other))
-    if is_tier or (own.keys() != others.keys() and not _are_words(mine.tree, other.tree)):
+    if _ordering(mine.tree) != _ordering(other.tree):
         own, others = {"score": (mine.tree.value, 0.0)}, {"score": (other.tree.value, 0.0)}
     labels = dict.fromkeys((*others, *own))
     none = (0.0, 0.0)
@@ -305,21 +310,22 @@ def compare(mine: Compared, other: Compared, settings: FusionSettings | None) ->
         (value, measure), (theirs, their_measure) = own.get(label, none), others.get(label, none)
         parts.append(ComparedPart(label, value, theirs, measure, their_measure))
     reason = _reason(mine, other, settings)
-    found = Comparison(other.rank, mine.tree.value, other.tree.value, tuple(parts), "", reason)
-    return Comparison(
+    found = HitComparison(other.rank, mine.tree.value, other.tree.value, tuple(parts), "", reason)
+    return HitComparison(
         found.other_rank, found.score, found.other_score, found.parts, _text(found, mine, other), reason
     )
 
 
-def _are_words(*trees: Explanation) -> bool:
-    return all(tree.children and tree.children[0].label == "words" for tree in trees)
+def _ordering(tree: Explanation) -> str:
+    """The label of the step that orders hits, those of the name tier among each other."""
+    return next((step.label for step in tree.children if step.label != "name"), "")
 
 
 def _reason(mine: Compared, other: Compared, settings: FusionSettings | None) -> str:
     """What puts `other` first whatever the scores are; empty if the scores decide."""
     if other.fused is not None:
         if other.fused.named:
-            return "the query is a name of that note"
+            return _IS_NAMED
         if settings is not None and settings.rerank:
             if other.fused.kept_place:
                 return "a place was kept there for the other language"
@@ -330,7 +336,7 @@ def _reason(mine: Compared, other: Compared, settings: FusionSettings | None) ->
     if mine.hit is None or other.hit is None:
         return ""
     if other.hit.score_kind == "name" != mine.hit.score_kind:
-        return "the query is a name of that note"
+        return _IS_NAMED
     if mine.hit.further and not other.hit.further:
         return "further keyword matches are listed behind the others, by words alone"
     if mine.hit.score_kind == "bm25" and mine.hit.relaxed and not other.hit.relaxed:
@@ -338,7 +344,7 @@ def _reason(mine: Compared, other: Compared, settings: FusionSettings | None) ->
     return ""
 
 
-def _text(found: Comparison, mine: Compared, other: Compared) -> str:
+def _text(found: HitComparison, mine: Compared, other: Compared) -> str:
     losses, total = found.losses()
     who = ordinal(found.other_rank).lower()
     who = who if who.startswith("place") else f"the {who}"
@@ -348,7 +354,8 @@ def _text(found: Comparison, mine: Compared, other: Compared) -> str:
         head = f"{total.lstrip('-')} more than {who}, yet after it"
     else:
         head = f"the same score as {who}"
-    clauses = [found.reason] if found.reason else []
+    is_by_name = any(part.label == _BY_NAME for part in found.parts)
+    clauses = [found.reason] if found.reason and not is_by_name else []
     changed = sum(bool(float(loss)) for loss in losses)
     ranked = sorted(zip(found.parts, losses, strict=True), key=lambda pair: -pair[0].loss)
     for part, loss in ranked:
@@ -368,10 +375,12 @@ def _beside(measure: float, other: float) -> str:
 def _part_clause(part: ComparedPart, loss: str, mine: Compared, other: Compared, *, is_alone: bool) -> str:
     number = "" if is_alone else f", {-float(loss):+.{len(loss.rpartition('.')[2])}f}"
     measures = _beside(part.measure, part.other_measure)
-    step = mine.tree.children[0].label if mine.tree.children else ""
+    step = _ordering(mine.tree)
     is_same, is_less = not float(loss), part.loss > 0
     if part.label == "score":
         return ""
+    if part.label == _BY_NAME:
+        return f"{_IS_NAMED}{number}" if is_less else ""
     if step == "fused":
         ranks = [f"{int(rank):,}" if rank else "none" for rank in (part.measure, part.other_measure)]
         ranked = f"rank by {part.label} {ranks[0]} against {ranks[1]}"

@@ -22,7 +22,7 @@ from kebab_tui.tui.launch import ABORTED, has_job_control, stop_until_foreground
 from kebab_tui.tui.layout import Pane, swapped
 from kebab_tui.tui.new_note import NewNote, name_query
 from kebab_tui.tui.note_hits import is_whole
-from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
+from kebab_tui.tui.screens.why_not_prompt import WhyNotChoice, WhyNotPrompt
 from kebab_tui.tui.suggestions import first_shorter
 
 if TYPE_CHECKING:
@@ -338,7 +338,13 @@ class Commands:
         self._app.explain.reset_what_if()
 
     def do_why_not(self) -> Awaitable[None]:
-        return self._app.push_screen(WhyNotPrompt(self._app.actions, self._app.box.value))
+        return self._app.push_screen(
+            WhyNotPrompt(self._app.actions, self._app.box.value), self._why_not_chosen
+        )
+
+    def _why_not_chosen(self, choice: WhyNotChoice | None) -> None:
+        if choice is not None:
+            (self._app.go_to_hit if choice.in_list else self._app.show_visited)(choice.hit)
 
     # Screen
 

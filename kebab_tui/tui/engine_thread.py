@@ -59,7 +59,7 @@ from kebab_tui.tui.messages import (
     SuggestionsReady,
     WhyNotReady,
 )
-from kebab_tui.tui.note_hits import is_whole, path_of
+from kebab_tui.tui.note_hits import hit_of, is_whole, path_of
 from kebab_tui.tui.page_thread import PageThread
 from kebab_tui.tui.suggestions import Suggestion, ordered, shorter
 
@@ -238,12 +238,10 @@ class EngineThread:
         """Find notes for the why-not prompt."""
 
         def run(workspace: Workspace) -> Message:
-            # A part without a slash may be anywhere in a path; one with a slash begins path segments.
-            globs = (f"{part}*", f"**/{part}*") if "/" in part else (part,)
-            documents, _ = workspace.documents(SearchFilters(paths=globs if part else ()), limit=_PATHS)
-            return PathsFound(part, tuple(document.path for document in documents))
+            found = [note for note in workspace.find(part, _PATHS) if not part or note.is_near]
+            return PathsFound(part, tuple(note.document.path for note in found))
 
-        self._send(_Job("paths", run))
+        self._send(_Job("paths", run), replaces=True)
 
     def find_notes(
         self, typed: str, limit: int, recent: tuple[DocId, ...], home: tuple[DocId, ...] | None
@@ -295,7 +293,12 @@ class EngineThread:
 
         def run(workspace: Workspace) -> Message:
             try:
-                return WhyNotReady(path, workspace.why_not(query, path))
+                verdict = workspace.why_not(query, path)
+                note = None
+                if verdict.passage is None and verdict.stage != "not indexed":
+                    document = workspace.inspect(path).document
+                    note = next((hit_of(one) for one in _notes(workspace, (document.doc_id,))), None)
+                return WhyNotReady(path, verdict, note)
             except Exception as error:  # noqa: BLE001 - the prompt shows a defect, too
                 return WhyNotReady(path, failure_of(error) or defect(error))
 

@@ -122,7 +122,7 @@ class CompletionsReady(Message):
 
 @dataclass
 class PathsFound(Message):
-    """Paths that contain the text typed at "why not"."""
+    """Paths of the notes with a name or path like the text typed at "why not"."""
 
     part: str
     paths: tuple[str, ...]
@@ -184,6 +184,8 @@ class WhyNotReady(Message):
 
     path: str
     result: WhyNot | Failure
+    note: SearchHit | None = None
+    """The note, if it is indexed and no passage of it is in the list."""
 
 
 class StateMessage(Message):

@@ -25,7 +25,7 @@ from kebab_tui.domain.pages import cite
 from kebab_tui.domain.text import UNSAFE
 from kebab_tui.formats.code_languages import code_language
 from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, Explanation
-from kebab_tui.search.headline import Comparison
+from kebab_tui.search.headline import HitComparison
 from kebab_tui.search.ranking import NEAR_ENOUGH, PLACE_EVERY, Fused, FusionSettings
 from kebab_tui.search.why_not import Filtered
 
@@ -381,7 +381,7 @@ def explanation(explained: ExplainedHit, among: ExplainedResponse) -> Json:
     """One hit of a response: its tree, and older fields that repeat it; null where its mode has none."""
     tree, near, settings = explained.tree, explained.sentence, among.fusion
     encoded: Json = {"schema_version": "explanation.v1", "headline": explained.headline}
-    encoded["above"] = None if explained.above is None else comparison(explained.above)
+    encoded["above"] = None if explained.above is None else hit_comparison(explained.above)
     encoded["tree"] = _tree(tree)
     encoded["date"] = {"day": explained.hit.day, "from": explained.hit.day_from}
     encoded |= dict.fromkeys(("lexical", "semantic", "fusion", "settings"))
@@ -399,7 +399,7 @@ def explanation(explained: ExplainedHit, among: ExplainedResponse) -> Json:
     return encoded
 
 
-def comparison(found: Comparison) -> Json:
+def hit_comparison(found: HitComparison) -> Json:
     """The losses of the parts sum to the difference."""
     return {
         "text": found.text,
