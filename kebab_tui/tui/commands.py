@@ -125,10 +125,11 @@ class Commands:
         if len(hits) == 1 and is_whole(hits[0]):
             self._app.hand_off.copy_path(hits[0])
         else:
-            self._app.hand_off.copy(hits, with_text=False)
+            self._app.hand_off.copy(hits)
 
     def do_copy_text(self) -> None:
-        self._app.hand_off.copy(self._chosen(), with_text=True)
+        """Open the copy menu once the passages are located."""
+        self._app.hand_off.copy_as(self._chosen())
 
     def _chosen(self) -> tuple[SearchHit, ...]:
         """The visited note, else the marked hits, else the selected one."""

@@ -218,8 +218,13 @@ class EngineThread:
         job = _Job("locate", lambda workspace: HitLocated(hit, _locate(workspace, hit)))
         self._send_located((hit,), job, replaces=True)
 
-    def locate_all(self, number: int, hits: Sequence[SearchHit], query: str) -> None:
-        """Locate these passages, and their best matches of `query`, before an action on them."""
+    def locate_all(
+        self, number: int, hits: Sequence[SearchHit], query: str, *, context: bool = False
+    ) -> None:
+        """Locate these passages, and their best matches of `query`, before an action on them.
+
+        `context`: write them as context for a model, too.
+        """
 
         def run(workspace: Workspace) -> Message:
             located = []
@@ -230,7 +235,8 @@ class EngineThread:
                     located.append(LocatedHit(hit, place, position=position))
                 except KebabError as error:
                     located.append(LocatedHit(hit, None, failure_of(error)))
-            return HitsLocated(number, tuple(located))
+            text = _context(workspace, located) if context else ""
+            return HitsLocated(number, tuple(located), text)
 
         self._send_located(hits, _Job("locate_all", run))
 
@@ -521,6 +527,19 @@ def _locate(workspace: Workspace, hit: SearchHit) -> Located:
         return workspace.locate_citation(str(cited)).located
     except NotFoundError:  # the note or the line is not there any more
         return Located(hit.citation.span, "changed" if os.path.isfile(path_of(hit)) else "gone")
+
+
+def _context(workspace: Workspace, places: Sequence[LocatedHit]) -> str:
+    """The passages as `kebab search --format context` prints them, cited at their present lines."""
+    from kebab_tui.wire.llm_text import passages  # not loaded before the first paint
+
+    hits = [
+        replace(place.hit, citation=replace(place.hit.citation, span=place.located.span))
+        if place.located
+        else place.hit
+        for place in places
+    ]
+    return passages([hit for hit in hits if hit.text], workspace.sources())
 
 
 def _links_by_steps(

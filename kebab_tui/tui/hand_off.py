@@ -16,7 +16,6 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from textual.app import App, SuspendNotSupported
@@ -36,7 +35,8 @@ from kebab_tui.editor import (
     open_note,
 )
 from kebab_tui.tui.actions import Actions, first_key
-from kebab_tui.tui.clipboard import citations_text, copy, quotations_text
+from kebab_tui.tui.clipboard import copy
+from kebab_tui.tui.copy_formats import citation_text, copy_forms
 from kebab_tui.tui.launch import Options, PickedAs
 from kebab_tui.tui.messages import HitsLocated, LocatedHit
 from kebab_tui.tui.note_hits import path_of
@@ -93,6 +93,7 @@ class HandOff:
         self._recent = recent
         self._number = 0
         self._then: Callable[[LocatedHits], None] | None = None
+        self._context = ""
 
     def open(self, hits: Sequence[SearchHit]) -> None:
         """Open the citations in the editor or the viewer, one after the other."""
@@ -136,20 +137,28 @@ class HandOff:
         message = copy(sanitize_line(text), self._app.copy_to_clipboard, os.environ)
         self._status.show_message(Notice("copied", message))
 
-    def copy(self, hits: Sequence[SearchHit], *, with_text: bool) -> None:
-        self._locate(hits, partial(self._copy, with_text=with_text))
+    def copy(self, hits: Sequence[SearchHit]) -> None:
+        """Copy the citations."""
+        self._locate(hits, self._copy)
 
-    def _locate(self, hits: Sequence[SearchHit], then: Callable[[LocatedHits], None]) -> None:
+    def copy_as(self, hits: Sequence[SearchHit]) -> None:
+        """Open the copy menu."""
+        self._locate(hits, self._copy_as, context=True)
+
+    def _locate(
+        self, hits: Sequence[SearchHit], then: Callable[[LocatedHits], None], *, context: bool = False
+    ) -> None:
         if hits:
             self._status.clear_message()  # earlier errors do not concern this action
             self._number += 1
             self._then = then
-            self._engine.locate_all(self._number, hits, self._query())
+            self._engine.locate_all(self._number, hits, self._query(), context=context)
 
     def resume(self, message: HitsLocated) -> None:
         """Go on with the waiting action: the passages are located."""
         if message.number == self._number and self._then is not None:
             then, self._then = self._then, None
+            self._context = message.context
             then(message.hits)
 
     def _open(self, places: LocatedHits) -> None:
@@ -216,23 +225,39 @@ class HandOff:
         self._recent.add(place.hit.doc_id for place in places)
         self._app.exit(tuple(picked(places, options.pick_as)))
 
-    def _copy(self, places: LocatedHits, *, with_text: bool) -> None:
-        message = self._copied(places, with_text=with_text)
+    def _copy(self, places: LocatedHits) -> None:
+        self._show_copied(places, self._copied(places))
+
+    def _copy_as(self, places: LocatedHits) -> None:
+        from kebab_tui.tui.screens.copy_menu import CopyMenu  # the first paint does not need it
+
+        def copy_form(text: str | None) -> None:
+            if text is not None:
+                self._show_copied(places, copy(text, self._app.copy_to_clipboard, os.environ))
+
+        forms = copy_forms(self._unambiguous(places), self._context)
+        self._app.push_screen(CopyMenu(self._actions, forms, len(places)), copy_form)
+
+    def _show_copied(self, places: LocatedHits, message: str) -> None:
         self._status.show_message(Notice("copied", f" {DOT} ".join(filter(None, (remark(places), message)))))
 
-    def _copied(self, places: LocatedHits, *, with_text: bool = False) -> str:
+    def _copied(self, places: LocatedHits) -> str:
         """Copy the citations; returns a message for the user."""
+        text = "\n".join(map(citation_text, self._unambiguous(places)))
+        return copy(text, self._app.copy_to_clipboard, os.environ)
+
+    def _unambiguous(self, places: LocatedHits) -> LocatedHits:
+        """The hits, with absolute paths where another folder has a note with the same path."""
         ambiguous = self._hits.twins | ambiguous_paths([place.hit for place in places])
         cited = []
         for place in places:
-            if place.hit.path in ambiguous:  # another folder has a note with the same path
+            if place.hit.path in ambiguous:
                 path = path_of(place.hit)
                 citation = replace(place.hit.citation, path=path)
                 cited.append(replace(place, hit=replace(place.hit, path=path, citation=citation)))
             else:
                 cited.append(place)
-        text = quotations_text(cited) if with_text else citations_text(cited)
-        return copy(text, self._app.copy_to_clipboard, os.environ)
+        return cited
 
     def _report_missing(self, places: LocatedHits) -> None:
         fail = self._status.show_error

@@ -85,6 +85,8 @@ class HitsLocated(Message):
 
     number: int
     hits: tuple[LocatedHit, ...]
+    context: str = ""
+    """The passages as context for a model, if requested."""
 
 
 @dataclass

@@ -21,6 +21,7 @@ from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import hand_off
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.hand_off import misread
+from kebab_tui.tui.screens.copy_menu import CopyMenu
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.screen import WIDE, Proxy, found, kebab, painted, until
 
@@ -277,14 +278,42 @@ async def test_an_ambiguous_path_is_copied_as_an_absolute_path(
     assert texts[0] in (f"{desk.notes}/a.md:L1-L3", f"{other}/a.md:L1-L3")
 
 
-async def test_the_text_goes_with_the_citation(desk: Desk, copied: Iterator[list[str]]) -> None:
+async def test_the_copy_menu_copies_the_first_form_by_enter_and_each_by_its_letter(
+    desk: Desk, copied: Iterator[list[str]]
+) -> None:
     texts = next(copied)
+    desk.write("a.md", "new line\n" * 5 + f"# Wheel\n\n{PASSAGE}")
+    (desk.notes / ".obsidian").mkdir()
     app = desk.screen()
+    note = f"{desk.notes}/a.md"
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
+
+        async def copied_by(*keys: str) -> str:
+            texts.clear()
+            await pilot.press("alt+y")
+            await until(pilot, lambda: isinstance(app.screen, CopyMenu))
+            await pilot.press(*keys)
+            await until(pilot, lambda: texts)
+            return texts[0]
+
+        by_enter = await copied_by("enter")
+        assert by_enter.startswith("> # Wheel\n>\n> ") and "seven times" in by_enter
+        assert by_enter.endswith(f"> — [Wheel](file://{note}#L6-L8)")
+        assert await copied_by("alt+y") == await copied_by("q") == by_enter
+        assert await copied_by("down", "enter") == await copied_by("c") == "a.md:L6-L8"
+        assert await copied_by("ㅊ") == "a.md:L6-L8", "the same key under the Korean layout"
+        assert await copied_by("p") == f"{note}:8"
+        assert await copied_by("u") == f"file://{note}#L6-L8"
+        assert await copied_by("o") == "obsidian://open?vault=notes&file=a"
+        context = await copied_by("x")
+        assert context.startswith("### Wheel\n") and "\na.md:L6-L8\n" in context
         await pilot.press("alt+y")
-        await until(pilot, lambda: texts)
-    assert texts[0].startswith("a.md:L1-L3\n") and "seven times" in texts[0]
+        await until(pilot, lambda: isinstance(app.screen, CopyMenu))
+        texts.clear()
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, CopyMenu))
+        assert texts == []
 
 
 async def test_a_pick_names_the_line_of_now(desk: Desk) -> None:
