@@ -25,6 +25,7 @@ from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.hit import Notice, SearchHit, ambiguous_paths
 from kebab_tui.domain.text import sanitize
 from kebab_tui.editor import (
+    FilePlace,
     Launch,
     NoWindowError,
     OpenResult,
@@ -57,7 +58,6 @@ _SHELL_SPECIAL = re.compile(r"""[\s*?\[\]{}$`"'\\;&|<>()!#~]""")
 """Characters that a shell, or `xargs` without -0, splits at, expands or runs."""
 _CHARACTER_NAMES = {" ": "a blank", "\n": "a line break", "\t": "a tab"}
 _TERMINAL = "/dev/tty"
-_TOP = TextPosition(1)
 
 
 class HandOff:
@@ -96,7 +96,7 @@ class HandOff:
         self._context = ""
 
     def open(self, hits: Sequence[SearchHit]) -> None:
-        """Open the citations in the editor or the viewer, one after the other."""
+        """Open the citations: all lines in one editor, each page in a viewer."""
         self._locate(hits, self._open)
 
     def pick(self, hits: Sequence[SearchHit]) -> None:
@@ -115,7 +115,7 @@ class HandOff:
         self._status.clear_message()
         launch = None
         try:
-            launch = self._run_editor(path, _TOP, is_new=True)
+            launch = self._run_editor([FilePlace(path)], is_new=True)
         except KebabError as error:
             self._status.show_error(error.message, error.hint)
         is_saved = os.path.isfile(path)
@@ -165,16 +165,22 @@ class HandOff:
         self._report_missing(places)
         present = _present(places)
         remarks, edited, unseen = [remark(present)], list[str](), list[LocatedHit]()
-        for place in _one_per_note(present):
-            path = path_of(place.hit)
+        notes = _one_per_note(present)
+        lines = [place for place in notes if _page_of(place) is None]
+        for place in notes:
+            if (page := _page_of(place)) is None:
+                continue
             try:
-                if (page := _page_of(place)) is None:
-                    remarks.append(line_hint(self._run_editor(path, position_of(place))))
-                    edited.append(path)
-                else:
-                    remarks.append(self._view(path, page))
+                remarks.append(self._view(path_of(place.hit), page))
             except NoWindowError:
                 unseen.append(place)
+            except KebabError as error:
+                self._status.show_error(error.message, error.hint)
+        if lines:
+            try:
+                files = [FilePlace(path_of(place.hit), *position_of(place)) for place in lines]
+                remarks.append(line_hint(self._run_editor(files)))
+                edited = [file.path for file in files]
             except KebabError as error:
                 self._status.show_error(error.message, error.hint)
         if unseen:  # all their citations at once: a second copy would replace the first one
@@ -189,7 +195,11 @@ class HandOff:
         """Open a file at its top; returns a message for the user, raises if the program fails."""
         from kebab_tui.workspace import Workspace  # not loaded before the first paint
 
-        return self._view(path, 1) if Workspace.has_pages(path) else line_hint(self._run_editor(path, _TOP))
+        return (
+            self._view(path, 1)
+            if Workspace.has_pages(path)
+            else line_hint(self._run_editor([FilePlace(path)]))
+        )
 
     def _view(self, path: str, page: int) -> str:
         """Open a page in the viewer, which has a window of its own; returns a message for the user."""
@@ -199,9 +209,10 @@ class HandOff:
             raise KebabError(outcome.message)
         return line_hint(launch) or f"page {page:,} opened in {launch.program}"
 
-    def _run_editor(self, path: str, position: TextPosition, *, is_new: bool = False) -> Launch:
-        launch = choose(self._editor, os.environ, shutil.which).at(path, *position)
-        outcome = open_in_editor(self._app, launch, path, is_new=is_new)
+    def _run_editor(self, files: Sequence[FilePlace], *, is_new: bool = False) -> Launch:
+        """Open the files in one editor."""
+        launch = choose(self._editor, os.environ, shutil.which).at_all(files)
+        outcome = open_in_editor(self._app, launch, files[0].path, is_new=is_new)
         self._app.refresh(layout=True)
         if not outcome.ok:
             raise KebabError(outcome.message)

@@ -194,9 +194,10 @@ async def test_marked_hits_that_were_never_previewed_are_looked_up_too(desk: Des
         for name in ("a.md", "b.md"):
             desk.write(name, "new line\n\n" + (desk.notes / name).read_text())
         await pilot.press("enter")
-        await until(pilot, lambda: len(desk.opened) == 2)
+        await until(pilot, lambda: desk.opened)
         await until(pilot, lambda: "2 moved" in painted(app))
-    assert desk.lines == ["+5", "+5"]
+    (argv,) = desk.opened
+    assert argv[2] == "silent 2argument|silent! 5|silent 1argument|silent! 5"
 
 
 async def test_a_changed_passage_is_opened_with_a_remark(desk: Desk) -> None:
@@ -470,6 +471,19 @@ async def test_an_editor_gets_an_argument_a_line_and_a_line_for_its_first_file(d
     line, *paths = app.return_value or ()
     assert line == "+3"
     assert sorted(paths) == [f"{desk.notes}/a.md", f"{desk.notes}/b.md"]
+
+
+async def test_marked_notes_are_opened_by_one_editor(desk: Desk) -> None:
+    desk.write("b.md", f"# Other\n\n{PASSAGE}")
+    desk.index()
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("ctrl+@", "ctrl+@", "enter")
+        await until(pilot, lambda: desk.opened)
+        await pilot.pause()
+    (argv,) = desk.opened
+    assert sorted(word for word in argv if word.endswith(".md")) == [f"{desk.notes}/{one}.md" for one in "ab"]
 
 
 async def test_a_note_with_two_marked_passages_is_opened_once_at_the_first(desk: Desk) -> None:
