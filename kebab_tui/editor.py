@@ -6,7 +6,8 @@ no shell runs: variables, globs and operators have no effect.
 
 Lines and columns are 1-based; columns count characters. The path is absolute, so that it cannot be read as an
 option. An unknown program gets the file only, because a wrong line argument is worse than none; so does a
-program that takes `path:line`, if the path itself could be read so.
+program that takes `path:line`, if the path itself could be read so. Several files are opened by one program,
+each at its line where the program can; else the first one is.
 
 A viewer opens documents with pages. It needs a window: over ssh and without a display there is none, and the
 front end says so.
@@ -56,6 +57,14 @@ _JOE_ESCAPES = re.compile(r"[\\,]")
 _SUFFIX = re.compile(r"\.(exe|cmd|bat)\Z", re.IGNORECASE)
 
 
+class FilePlace(NamedTuple):
+    """A file with an absolute path, and where to begin in it."""
+
+    path: str
+    line: int = 1
+    column: int = 1
+
+
 class EditorError(KebabError):
     """No editor or viewer is installed, or the chosen one could not open the note."""
 
@@ -90,6 +99,14 @@ class Editor:
         if _is_template(self.command):
             return launch_template(self.command, self.kind, path, line, column)
         return launch(self.command, path, line, column)
+
+    def at_all(self, places: Sequence[FilePlace]) -> Launch:
+        """One command line for several files."""
+        if len(places) == 1:
+            return self.at(*places[0])
+        if _is_template(self.command):
+            return _launch_template_all(self.command, self.kind, places)
+        return launch_all(self.command, places)
 
 
 def choose(settings: EditorSettings, environ: Mapping[str, str], find: Find) -> Editor:
@@ -153,14 +170,23 @@ def line_hint(made: Launch) -> str:
 
 
 class EditorFamily(NamedTuple):
-    """Arguments of a family of programs; `at_column` if they differ for a column other than the first."""
+    """Arguments of a family of programs; `at_column` if they differ for a column other than the first.
+
+    `many`: how several files are opened. "each": the words with a placeholder are repeated. "reversed": the
+    same, the first file last. "tour": vim's commands visit the files, which its arguments name. "script":
+    kakoune's commands open them. "first": only the first file gets its line. `for_many`: words for several.
+    """
 
     kind: Kind
     words: Words
     at_column: Words = ()
+    many: Literal["each", "reversed", "tour", "script", "first"] = "each"
+    for_many: Words = ()
 
 
-_VIM = EditorFamily("terminal", ("+{line}", "--", "{path}"), ("+{line}", "+normal! 0{skip}l", "--", "{path}"))
+_VIM = EditorFamily(
+    "terminal", ("+{line}", "--", "{path}"), ("+{line}", "+normal! 0{skip}l", "--", "{path}"), "tour"
+)
 """Moves by characters: `cursor()` counts bytes, and a Korean letter has three."""
 _COLON = "{path}:{line}:{column}"
 _PLUS = ("+{line}", "{path}")
@@ -171,23 +197,26 @@ _JETBRAINS = "idea pycharm webstorm goland clion rider phpstorm rubymine rustrov
 _FAMILIES: tuple[tuple[str, EditorFamily], ...] = (
     ("vi vim nvim lvim view vimx rvim", _VIM),
     ("nano rnano", EditorFamily("terminal", ("+{line},{column}", "{path}"))),
-    ("kak", EditorFamily("terminal", ("+{line}:{column}", "--", "{path}"))),
-    ("micro emacs emacsclient", EditorFamily("terminal", _PLUS_COLON)),
+    ("kak", EditorFamily("terminal", ("+{line}:{column}", "--", "{path}"), many="script")),
+    ("micro", EditorFamily("terminal", _PLUS_COLON, for_many=("-parsecursor", "true", _COLON))),
+    ("emacs", EditorFamily("terminal", _PLUS_COLON, many="reversed")),
+    ("emacsclient", EditorFamily("terminal", _PLUS_COLON)),
     ("hx helix", EditorFamily("terminal", (_COLON,))),
     ("joe rjoe jmacs jstar jpico", EditorFamily("terminal", ("+{line}", "{escaped}"))),
-    ("ne mg jed pico nvi vile elvis zile mcedit", EditorFamily("terminal", _PLUS)),
+    ("ne mg", EditorFamily("terminal", _PLUS)),
+    ("jed pico nvi vile elvis zile mcedit", EditorFamily("terminal", _PLUS, many="first")),
     (
         "code code-insiders codium vscodium cursor windsurf trae antigravity",
         EditorFamily("gui", ("-r", "-g", _COLON)),
     ),
     ("zed zeditor subl sublime_text atom pulsar", EditorFamily("gui", (_COLON,))),
-    (f"{_JETBRAINS} {_JETBRAINS.replace(' ', '64 ')}64", EditorFamily("gui", _FLAGS)),
-    ("kate kwrite geany", EditorFamily("gui", _FLAGS)),
-    ("mate rmate xed", EditorFamily("gui", ("--line", "{line}", "{path}"))),
-    ("gvim mvim gview", EditorFamily("gui", _VIM.words, _VIM.at_column)),
-    ("gedit", EditorFamily("gui", _PLUS_COLON)),
-    ("bbedit pluma", EditorFamily("gui", _PLUS)),
-    ("notepad++", EditorFamily("gui", ("-n{line}", "-c{column}", "{path}"))),
+    (f"{_JETBRAINS} {_JETBRAINS.replace(' ', '64 ')}64", EditorFamily("gui", _FLAGS, many="first")),
+    ("kate kwrite geany", EditorFamily("gui", _FLAGS, many="first")),
+    ("mate rmate xed", EditorFamily("gui", ("--line", "{line}", "{path}"), many="first")),
+    ("gvim mvim gview", _VIM._replace(kind="gui")),
+    ("gedit", EditorFamily("gui", _PLUS_COLON, many="first")),
+    ("bbedit pluma", EditorFamily("gui", _PLUS, many="first")),
+    ("notepad++", EditorFamily("gui", ("-n{line}", "-c{column}", "{path}"), many="first")),
 )
 FAMILIES = {name: family for names, family in _FAMILIES for name in names.split()}
 """Program -> its arguments."""
@@ -199,22 +228,88 @@ _NOT_WAITING = {"-n", "--no-wait"}
 
 def launch(command: Sequence[str], path: str, line: int, column: int = 1) -> Launch:
     """The command line of `command`, a program with the user's arguments, for a file, line and column."""
-    name = _basename(command[0])
-    family = FAMILIES.get(name, _UNKNOWN)
+    family = FAMILIES.get(_basename(command[0]), _UNKNOWN)
     words = family.at_column if column > 1 and family.at_column else family.words
-    if _COLON in words and not all(map(_PLAIN_PART.search, path.split(":")[1:])):
+    if _COLON in words and not _is_plain(path):
         words = ("{path}",)  # the program could read a part of the path as the line
-    if _WINDOW_CHOSEN.intersection(command):
-        words = tuple(word for word in words if word != "-r")
-    detached = name == "emacsclient" and _NOT_WAITING.intersection(command)
-    kind: Kind = "gui" if detached else family.kind
+    words = _in_window(command, words)
+    kind = _kind(command, family)
     return Launch((*command, *_filled(words, path, line, column)), kind, words != ("{path}",))
+
+
+def launch_all(command: Sequence[str], places: Sequence[FilePlace]) -> Launch:
+    """The command line of `command` for several files."""
+    family = FAMILIES.get(_basename(command[0]), _UNKNOWN)
+    kind, first = _kind(command, family), places[0]
+    paths = [one for place in places for one in _filled(("{path}",), *place)]
+    many = family.many
+    if family.for_many and not all(_is_plain(place.path) for place in places):
+        many = "first"
+    match many:
+        case "tour":
+            return Launch((*command, *_tour(places), "--", *paths), kind)
+        case "script":
+            return Launch((*command, "-e", _script(places)), kind)
+        case "first":
+            return Launch((*command, *_filled(family.words, *first), *paths[1:]), kind)
+    words = _in_window(command, family.for_many or family.words)
+    own = next(at for at, word in enumerate(words) if _PLACEHOLDER.search(word))
+    argv = [*command, *words[:own]]
+    for place in reversed(places) if family.many == "reversed" else places:
+        is_plain = _COLON not in words or _is_plain(place.path)
+        argv += _filled(words[own:] if is_plain else ("{path}",), *place)
+    return Launch(tuple(argv), kind, words[own:] != ("{path}",))
+
+
+def _is_plain(path: str) -> bool:
+    """Whether no part of a path reads as a line."""
+    return all(map(_PLAIN_PART.search, path.split(":")[1:]))
+
+
+def _in_window(command: Sequence[str], words: Words) -> Words:
+    """Without the reuse of a window, if the user's arguments choose one."""
+    return tuple(word for word in words if word != "-r") if _WINDOW_CHOSEN.intersection(command) else words
+
+
+def _kind(command: Sequence[str], family: EditorFamily) -> Kind:
+    is_detached = _basename(command[0]) == "emacsclient" and _NOT_WAITING.intersection(command)
+    return "gui" if is_detached else family.kind
+
+
+def _tour(places: Sequence[FilePlace]) -> Words:
+    """Commands that visit every argument at its line, and the first one last: vim keeps the lines.
+
+    They contain numbers only, so that no name is ever read as a command.
+    """
+    stops = [*enumerate(places[1:], 2), (1, places[0])]
+    words = "|".join(f"silent {number}argument|silent! {place.line}" for number, place in stops)
+    column = places[0].column
+    return ("-c", words, *((f"+normal! 0{column - 1}l",) if column > 1 else ()))
+
+
+def _script(places: Sequence[FilePlace]) -> str:
+    """Kakoune's commands. Within single quotes, it reads nothing but a doubled quote."""
+    commands = []
+    for place in (*places[1:], places[0]):
+        (path,) = _filled(("{path}",), *place)
+        quoted = path.replace("'", "''")
+        commands.append(f"edit -existing '{quoted}' {place.line} {place.column}")
+    return "; ".join(commands)
 
 
 def launch_template(template: Sequence[str], kind: Kind, path: str, line: int, column: int = 1) -> Launch:
     """The command line of a command with placeholders for path, line and column."""
     words = tuple(_filled(template, path, line, column))
     return Launch(words, kind, any("{line}" in word for word in template))
+
+
+def _launch_template_all(template: Sequence[str], kind: Kind, places: Sequence[FilePlace]) -> Launch:
+    """The word with the path is repeated; the other words are for the first file."""
+    argv: list[str] = []
+    for word in template:
+        repeated = places if "{path}" in word else places[:1]
+        argv += [filled for place in repeated for filled in _filled((word,), *place)]
+    return Launch(tuple(argv), kind, any("{line}" in word for word in template))
 
 
 def _is_template(command: Sequence[str]) -> bool:

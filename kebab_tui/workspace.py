@@ -223,17 +223,17 @@ class Workspace:
         return self._parts.engine.explain(query)
 
     @_healed
-    def why_not(self, query: SearchQuery, path: str) -> WhyNot:
-        """Why a note is missing from the result, or its rank."""
-        from kebab_tui.indexing.lookup import find_document, note_named, why_not_indexed
+    def why_not(self, query: SearchQuery, target: str) -> WhyNot:
+        """Why a note or a cited passage is missing from the result, or its rank and why it is not higher."""
+        from kebab_tui.indexing.lookup import named_passages, why_not_indexed
 
         if (error := self.parse(query.text).error) is not None:
             raise error
         with self._parts.index.reader.catalogue() as catalogue:
-            document = find_document(catalogue, path) or note_named(path, self._find)
+            document, rows = named_passages(catalogue, target, self._find)
             if document is None or document.chunks == 0:
-                return why_not_indexed(catalogue.sources(), path, document, self._parts.recipe)
-        return self._parts.engine.why_not(query, document)
+                return why_not_indexed(catalogue.sources(), target, document, self._parts.recipe)
+        return self._parts.engine.why_not(query, document, rows)
 
     def respelled(self, text: str) -> list[tuple[str, str]]:
         """The corrected parts of a query, each with the query that has them; also those not searched."""

@@ -139,7 +139,12 @@ def _renamed_flag(ctx: click.Context, param: click.Parameter, value: bool | None
 )
 @option("--full", is_flag=True, group=OUTPUT, help="Print whole passages instead of excerpts.")
 @option("--explain", is_flag=True, group=OUTPUT, help="Show how every score was computed.")
-@option("--why-not", metavar="PATH|NAME", group=OUTPUT, help="Explain why this note is not among the hits.")
+@option(
+    "--why-not",
+    metavar="PATH|NAME|CITATION",
+    group=OUTPUT,
+    help="Explain why this note or passage is not among the hits, or not higher.",
+)
 @option("-q", "--quiet", is_flag=True, group=OUTPUT, help="Print nothing; the exit code tells.")
 @shared_options
 @pass_invocation
@@ -283,8 +288,8 @@ def _write_why_not(workspace: Workspace, asked: SearchQuery, path: str, form: st
 
         write_json(why_not(verdict))
         return 0
-    write(f"{field(verdict.path)}: {verdict.stage}")
-    write(f"   {field(verdict.detail)}")
-    if verdict.advice:
-        write(f"   {field(verdict.advice)}")
+    from kebab_tui.cli.search_output import why_not_lines
+
+    for line in why_not_lines(verdict):
+        write(line)
     return 0

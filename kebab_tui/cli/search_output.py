@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kebab_tui.cli.search import SearchOutput
     from kebab_tui.domain.hit import SearchHit
     from kebab_tui.search.explanation import Explanation
+    from kebab_tui.search.why_not import WhyNot
 
 _INDENT = "   "
 _LEAST_SHOWN = 0.01
@@ -58,8 +59,12 @@ def answer_lines(answer: SearchOutput, style: Style, *, full: bool) -> Iterator[
         if full:
             yield from (f"{_INDENT}│ {line}" for line in sanitize(hit.text).split("\n"))
         if answer.explained is not None:
+            explained = answer.explained.hits[index]
+            yield f"{_INDENT}why: {field(explained.headline)}"
+            if explained.above is not None:
+                yield f"{_INDENT}     {field(explained.above.text)}"
             yield f"{_INDENT}date: {hit.day} ({_DAY_FROM.get(hit.day_from, hit.day_from)})"
-            yield from (_INDENT + line for line in explanation_lines(answer.explained.hits[index].tree))
+            yield from (_INDENT + line for line in explanation_lines(explained.tree))
     if answer.explained is not None:
         if answer.explained.filtered is not None:
             yield field(str(answer.explained.filtered))
@@ -94,3 +99,31 @@ def explanation_lines(tree: Explanation) -> Iterator[str]:
         for line in tree.lines()
     ]
     return aligned(rows, right=(1,))
+
+
+def why_not_lines(verdict: WhyNot) -> Iterator[str]:
+    """The stage that drops a note; of one in the list, what its score is beside that of the first hit."""
+    yield f"{field(verdict.path)}: {verdict.stage}"
+    yield f"{_INDENT}{field(verdict.detail)}"
+    if verdict.advice:
+        yield f"{_INDENT}{field(verdict.advice)}"
+    if verdict.passage is None or verdict.first is None:
+        return
+    yield f"{_INDENT}citation: {field(str(verdict.passage.hit.citation))}"
+    yield f"{_INDENT}why: {field(verdict.passage.headline)}"
+    if (found := verdict.comparison) is None:
+        return
+    yield f"{_INDENT}first: {field(str(verdict.first.hit.citation))}"
+    yield f"{_INDENT}why not higher: {field(found.text)}"
+    rows = [("", "this", "first", "costs", "")]
+    losses, total = found.losses()
+    digits = len(losses[0].rpartition(".")[2]) if losses else found.digits
+    for part, loss in zip(found.parts, losses, strict=True):
+        if part.label == "score":  # of other steps: it is the sum
+            continue
+        mark = "← most" if part.label == found.decides and len(found.parts) > 1 else ""
+        rows.append((field(part.label), f"{part.value:.{digits}f}", f"{part.other:.{digits}f}", loss, mark))
+    rows.append(
+        ("score", f"{found.score:.{found.digits}f}", f"{found.other_score:.{found.digits}f}", total, "")
+    )
+    yield from (_INDENT + line.rstrip() for line in aligned(rows, right=(1, 2, 3)))

@@ -18,7 +18,7 @@ from kebab_tui.domain.citation import Citation, Located, SourceSpan, TextPositio
 from kebab_tui.domain.document import Chunk, Document, PageText, ParsedNote, Source
 from kebab_tui.domain.errors import NotFoundError, NotIndexedError, SourceError, UnreadableFileError
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.domain.ids import SourceId
+from kebab_tui.domain.ids import ChunkRow, SourceId
 from kebab_tui.domain.names import stem_of
 from kebab_tui.domain.pages import cite, page_count
 from kebab_tui.domain.query import SearchFilters
@@ -120,6 +120,24 @@ def inspect(catalogue: Catalogue, target: str, recipe: Recipe, find: Find) -> In
     span = citation.span
     check_cited(document, span)
     return inspection_of(catalogue, document, chunks_within(catalogue, document, span), span)
+
+
+def named_passages(
+    catalogue: Catalogue, target: str, find: Find
+) -> tuple[Document | None, tuple[ChunkRow, ...] | None]:
+    """The note of a path, a name or a citation; of a citation, the passages that it names."""
+    citation = parse_citation(target)
+    document = find_document(catalogue, target) or note_named(target, find, exact=citation is not None)
+    if document is not None or citation is None:
+        return document, None
+    document = find_document(catalogue, citation.path) or note_named(citation.path, find, exact=True)
+    if document is None:
+        return None, None
+    check_cited(document, citation.span)
+    chunks = chunks_within(catalogue, document, citation.span)
+    if not chunks and document.chunks:
+        raise NotFoundError(f"no passage is at {target}", "give other lines, or the path alone")
+    return document, tuple(chunk.row for chunk in chunks)
 
 
 def check_cited(document: Document, span: SourceSpan) -> None:

@@ -25,6 +25,7 @@ from kebab_tui.domain.hit import (
     SearchResponse,
     partial_matches,
 )
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.pages import cite
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.search import lexical, match_tree, name_leg
@@ -109,24 +110,59 @@ class SearchEngine:
         with self._begun(query) as search:
             return lexical.count_by_source(search)
 
-    def why_not(self, query: SearchQuery, document: Document) -> WhyNot:
-        """The reason that keeps an indexed note out of the response, or its rank in it."""
+    def why_not(
+        self, query: SearchQuery, document: Document, rows: Sequence[ChunkRow] | None = None
+    ) -> WhyNot:
+        """The reason that keeps an indexed note out of the response, or its rank and why it is not higher.
+
+        `rows`: judge only these passages of the note.
+        """
         from kebab_tui.search import why_not
 
         with self._begun(query) as search:
-            verdict = why_not.judge(search, document)
+            own = search.snapshot.chunk_rows(document.doc_id) if rows is None else rows
+            judged = why_not.Judged(document, own, "note" if rows is None else "passage")
+            verdict = why_not.judge(search, judged)
             is_list = search.parsed.is_only_filters or bool(match_tree.excluded_alone(search.parsed))
             is_judged = not is_list and not name_leg.exact(search)
-            if verdict.stage == "filtered" or (search.semantics is None and is_judged):
+            if verdict.stage == "filtered":
                 return verdict
-            k = max(_DEEP, query.k) if query.mode == "vector" else search.snapshot.collection().chunks
-            whole = replace(search.query, k=k, offset=0, min_score=None, threshold=None)
-            answer = self._find(
-                replace(search, query=whole, limits=Limits.of(whole, self._options.hybrid.rrf_k))
-            )
-            if answer.mode == "lexical" and is_judged:
+            is_found = search.semantics is not None or not is_judged
+            if is_found:
+                k = max(_DEEP, query.k) if query.mode == "vector" else search.snapshot.collection().chunks
+                whole = self._unlimited(search, k)
+                answer = self._find(whole)
+                is_found = answer.mode != "lexical" or not is_judged
+                if is_found:
+                    verdict = why_not.in_list(search, answer, judged, verdict)
+            if verdict.row is None or verdict.rank is None:
                 return verdict
-            return why_not.in_list(search, answer, document, verdict)
+            if not is_found:
+                whole = self._unlimited(search, verdict.rank)
+                answer = lexical.find(whole)
+            return self._beside_first(whole, answer, verdict)
+
+    def _unlimited(self, search: Search, k: int) -> Search:
+        """The search for the first `k` hits, whatever their scores."""
+        query = replace(search.query, k=k, offset=0, min_score=None, threshold=None)
+        return replace(search, query=query, limits=Limits.of(query, self._options.hybrid.rrf_k))
+
+    def _beside_first(self, search: Search, answer: Answer, verdict: WhyNot) -> WhyNot:
+        """The verdict with the judged passage and the first hit, compared."""
+        from kebab_tui.search import explanation
+
+        pair = [one for one in answer.page if one.row == verdict.row][:1]
+        if pair and pair[0] is not answer.page[0]:
+            pair.insert(0, answer.page[0])
+        answer = replace(answer, page=tuple(pair))
+        both = explanation.explain(search, self._respond(search, answer), answer, self._options.weights)
+        if len(both.hits) < len(pair) or not pair:
+            return verdict  # not hydrated: the index has just changed
+        first, mine = both.hits[0], both.hits[-1]
+        comparison = None
+        if mine is not first and mine.tree.children:
+            comparison = explanation.compared(mine, first, both)
+        return replace(verdict, passage=mine, first=first, comparison=comparison)
 
     @contextmanager
     def _begun(self, query: SearchQuery) -> Iterator[Search]:

@@ -15,8 +15,18 @@ from typing import NamedTuple
 from kebab_tui.domain.hit import SearchHit, SearchResponse
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.text import format_sum, share_digits
+from kebab_tui.search import lexical
 from kebab_tui.search.answer import Answer, EncodedQuery, Search
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm, normalised, term_weight
+from kebab_tui.search.headline import (
+    Compared,
+    Facts,
+    FoundWord,
+    HitComparison,
+    compare,
+    found_words,
+    headline,
+)
 from kebab_tui.search.match import Term
 from kebab_tui.search.ports import (
     BEST_PART,
@@ -150,12 +160,19 @@ _NAMED = Explanation(1.0, "name", note="the query is a name of the note")
 
 @dataclass(frozen=True, slots=True)
 class ExplainedHit:
-    """`sentence`: the one nearest to the query. `fused`: None if its response has no fusion."""
+    """`sentence`: the one nearest to the query. `fused`: None if its response has no fusion.
+
+    `headline`: why it has its place, in a sentence. `above`: it beside the hit before it in the list; None of
+    the first, and where the hit before is unknown.
+    """
 
     hit: SearchHit
     tree: Explanation
     sentence: NearestSentence | None
     fused: Fused | None = None
+    words: tuple[FoundWord, ...] = ()
+    headline: str = ""
+    above: HitComparison | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +204,8 @@ def explain(
         bm25 |= explain_lexical(snapshot, phrases, rows, weights)
     cosines = {one.evidence.row: one.evidence.cosine for one in answer.fused}
     read = {} if answer.encoded is None else snapshot.embedded_texts([hit.row for hit in response.hits])
+    sought = lexical.sought_words(search) if bm25 else ()
+    words = {one.row: found_words(sought, one.phrases, bm25[one.row]) for one in matching}
     hits = []
     for hit in response.hits:
         steps, sentence = [], None
@@ -206,7 +225,7 @@ def explain(
         if hit.score_kind == "name":
             steps.insert(0, _NAMED)
         tree = Explanation.of("score", "first", *steps) if steps else Explanation(hit.score, "score")
-        hits.append(ExplainedHit(hit, tree, sentence))
+        hits.append(ExplainedHit(hit, tree, sentence, words=words.get(hit.row, ())))
     # A what-if without reranking needs the chunk ids, which order equal scores.
     ids = snapshot.chunk_ids([one.evidence.row for one in answer.fused])
     candidates = tuple(
@@ -214,7 +233,9 @@ def explain(
         for one in answer.fused
     )
     explained = ExplainedResponse(response, tuple(hits), candidates, None, count_filtered(search))
-    return explained if answer.fusion is None else with_fusion(explained, candidates, answer.fusion)
+    if answer.fusion is None:
+        return _with_sentences(explained)
+    return with_fusion(explained, candidates, answer.fusion)
 
 
 def _meaning(encoded: EncodedQuery, hit: SearchHit, read: str, cosine: float) -> Explanation:
@@ -279,16 +300,56 @@ def with_fusion(
         steps = [step for step in one.tree.children if step.label not in ("name", "rerank", "fused")]
         fused, note = by_row.get(one.hit.row), ""
         if fused is not None:
-            steps.insert(0, _fusion(fused, settings))
-            if settings.rerank:
-                steps.insert(0, _rerank(fused, settings, strongest))
-            if fused.named:
-                steps.insert(0, _NAMED)
+            steps = [*_steps(fused, settings, strongest), *steps]
             if fused.kept_place or fused.name_place:
                 kept = "its name" if fused.name_place else "the other language"
                 note = f"place {fused.rank} was kept for {kept}"
         hits.append(replace(one, fused=fused, tree=Explanation.of("score", "first", *steps, note=note)))
+    return _with_sentences(replace(explained, hits=tuple(hits)))
+
+
+def compared(mine: ExplainedHit, other: ExplainedHit, among: ExplainedResponse) -> HitComparison:
+    """Why a hit comes after another one."""
+    return compare(_side(mine), _side(other), among.fusion)
+
+
+def _side(one: ExplainedHit) -> Compared:
+    return Compared(_rank(one), one.tree, one.fused, one.hit, one.words)
+
+
+def _rank(one: ExplainedHit) -> int:
+    """Its rank under the present settings."""
+    return one.hit.rank if one.fused is None else one.fused.rank
+
+
+def _with_sentences(explained: ExplainedResponse) -> ExplainedResponse:
+    """Each hit with its sentence, and compared with the hit before it, which may be on another page."""
+    response, settings = explained.response, explained.fusion
+    sides = {_rank(one): _side(one) for one in explained.hits}
+    wanted = {rank - 1 for rank in sides} - sides.keys()
+    if settings is not None:
+        for fused in explained.candidates:
+            if fused.rank in wanted:
+                tree = Explanation.of("score", "first", *_steps(fused, settings, explained.strongest_bm25))
+                sides[fused.rank] = Compared(fused.rank, tree, fused)
+    hits = []
+    for one in explained.hits:
+        rank = _rank(one)
+        facts = Facts(one.hit, rank, one.words, response.corrections, one.fused, settings, response.raw)
+        before = sides.get(rank - 1) if one.tree.children else None
+        above = None if before is None else compare(sides[rank], before, settings)
+        hits.append(replace(one, headline=headline(facts), above=above))
     return replace(explained, hits=tuple(hits))
+
+
+def _steps(fused: Fused, settings: FusionSettings, strongest: float) -> list[Explanation]:
+    """The steps of a fusion, the one that orders the list first."""
+    steps = [_fusion(fused, settings)]
+    if settings.rerank:
+        steps.insert(0, _rerank(fused, settings, strongest))
+    if fused.named:
+        steps.insert(0, _NAMED)
+    return steps
 
 
 def _fusion(fused: Fused, settings: FusionSettings) -> Explanation:

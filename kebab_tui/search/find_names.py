@@ -86,6 +86,11 @@ class FoundNote:
     root: str
     matched: MatchedName | None
 
+    @property
+    def is_near(self) -> bool:
+        """Whether a name or the path has the typed text, or its letters close together."""
+        return self.matched is not None and self.matched.match <= NameMatch.PATH
+
 
 class _Found(NamedTuple):
     match: NameMatch

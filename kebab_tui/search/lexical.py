@@ -19,7 +19,7 @@ from kebab_tui.search import match_tree, name_leg
 from kebab_tui.search.answer import Answer, Ranked, Search
 from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.match import Not, Term, parse_raw
-from kebab_tui.search.match_tree import Expression
+from kebab_tui.search.match_tree import Expression, SoughtWord
 from kebab_tui.search.ports import Among, Scored
 
 FIRST_ANSWER = 1_000
@@ -213,6 +213,16 @@ def prepare(search: Search, first_answer: bool = False) -> LexicalQuery:
     common = snapshot.too_frequent(match_tree.wanted_words(parsed))
     loose = match_tree.relaxed(parsed, unfinished=unfinished, instead=instead, starred=starred, common=common)
     return LexicalQuery(strict, begun, None if query.strict else loose)
+
+
+def sought_words(search: Search) -> tuple[SoughtWord, ...]:
+    """The words and phrases of the query that count, for an explanation."""
+    snapshot, parsed = search.snapshot, search.parsed
+    starred = {word: snapshot.unfinished(word, _UNFINISHED) for word in match_tree.starred_words(parsed)}
+    prefix = match_tree.unfinished_word(parsed) if search.query.typing else None
+    unfinished = None if prefix is None else snapshot.unfinished(prefix, _UNFINISHED)
+    common = snapshot.too_frequent(match_tree.wanted_words(parsed))
+    return match_tree.sought(parsed, unfinished=unfinished, starred=starred, common=common)
 
 
 def listed(search: Search, tier: Tier, wanted: int, leaving_out: Rows = ()) -> tuple[list[Scored], int]:

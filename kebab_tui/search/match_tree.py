@@ -14,7 +14,7 @@ from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.tokens import plain_words
 from kebab_tui.search.match import All, Any, Match, Not, Term, all_of, any_of, terms
 from kebab_tui.search.ports import Among
-from kebab_tui.search.query_language import And, Excluded, Leaf, Node, Or, ParsedQuery
+from kebab_tui.search.query_language import And, Excluded, Leaf, LeafKind, Node, Or, ParsedQuery
 from kebab_tui.search.words import SHORTEST_UNFINISHED, STOP_WORDS, Completion, last_word, unit
 
 
@@ -32,6 +32,14 @@ class Expression(NamedTuple):
 
     def among(self, filters: SearchFilters) -> Among:
         return Among(filters, None, self.match, self.excluded)
+
+
+class SoughtWord(NamedTuple):
+    """A word or phrase as typed, and what matches it."""
+
+    text: str
+    kind: LeafKind
+    match: Match
 
 
 def strict(
@@ -65,14 +73,38 @@ def relaxed(
     Excluded terms stay excluded.
     """
     completions = _completions(parsed, unfinished, instead, starred or {})
+    units = _distinct(unit(leaf, completions.get(leaf)) for leaf in _telling(parsed, completions, common))
+    return _expression(any_of(units), exclusions(parsed.terms)) if units else None
+
+
+def sought(
+    parsed: ParsedQuery,
+    *,
+    unfinished: Sequence[str] | None = None,
+    starred: Mapping[str, Sequence[str]] | None = None,
+    common: set[str] | frozenset[str] = frozenset(),
+) -> tuple[SoughtWord, ...]:
+    """The words and phrases of `relaxed`, each with the tree that matches it as it is or continued."""
+    completions = _completions(parsed, unfinished, None, starred or {})
+    found: dict[Match, SoughtWord] = {}
+    for leaf in _telling(parsed, completions, common):
+        if units := _distinct((unit(leaf), unit(leaf, completions.get(leaf)))):
+            match = any_of(units)
+            found.setdefault(match, SoughtWord(leaf.text, leaf.kind, match))
+    return tuple(found.values())
+
+
+def _telling(
+    parsed: ParsedQuery, completions: Mapping[Leaf, Completion], common: set[str] | frozenset[str]
+) -> list[Leaf]:
+    """The wanted leaves without stop words and common ones, unless there are no others."""
     leaves = list(_wanted(parsed.terms))
     words = {
         leaf: plain_words(leaf.text) for leaf in leaves if leaf.kind == "word" and leaf not in completions
     }
     content = [leaf for leaf in leaves if leaf not in words or not STOP_WORDS.issuperset(words[leaf])]
     distinctive = [leaf for leaf in content if leaf not in words or not common.issuperset(words[leaf])]
-    units = _distinct(unit(leaf, completions.get(leaf)) for leaf in distinctive or content or leaves)
-    return _expression(any_of(units), exclusions(parsed.terms)) if units else None
+    return distinctive or content or leaves
 
 
 def unfinished_word(parsed: ParsedQuery) -> str | None:

@@ -1,13 +1,17 @@
-"""Why a note is not among the hits: the first stage that drops it, with the reason; what filters drop."""
+"""Why a note or passage is not among the hits, or not higher: the first stage that drops it, with the reason.
+
+What filters drop is counted here, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, time
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kebab_tui.domain.document import Document, Trust
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search import lexical
 from kebab_tui.search.answer import Answer, Ranked, Search
@@ -15,6 +19,10 @@ from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.match import parse_raw
 from kebab_tui.search.match_tree import Expression, excluded_alone
 from kebab_tui.search.ports import Among
+
+if TYPE_CHECKING:
+    from kebab_tui.search.explanation import ExplainedHit
+    from kebab_tui.search.headline import HitComparison
 
 WhyNotStage = Literal["not indexed", "filtered", "no match", "below score", "ranked", "listed"]
 
@@ -39,6 +47,13 @@ class WhyNot:
     advice: str = ""
     rank: int | None = None
     score: float | None = None
+    row: ChunkRow | None = None
+    """The best passage of those that were judged, if it has a rank."""
+    passage: ExplainedHit | None = None
+    first: ExplainedHit | None = None
+    """The first hit of the list."""
+    comparison: HitComparison | None = None
+    """Why the passage comes after the first hit; None of the first hit itself, and without scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +69,19 @@ class Filtered:
         return f"filters: {self.passing:,} of {self.notes:,} notes pass ({each})"
 
 
-def judge(search: Search, document: Document) -> WhyNot:
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A note, or some of its passages. `what`: how messages call it."""
+
+    document: Document
+    rows: Sequence[ChunkRow]
+    what: Literal["note", "passage"] = "note"
+
+
+def judge(search: Search, judged: Judged) -> WhyNot:
     """Check a note against every stage of a keyword search that could drop it."""
-    snapshot, path = search.snapshot, document.path
-    rows = snapshot.chunk_rows(document.doc_id)
+    snapshot, document, rows = search.snapshot, judged.document, judged.rows
+    path = document.path
     single = list(_single_filters(search.filters))
     dropping = [name for name, one in single if not snapshot.passes(rows, one)]
     if search.filters.shareable and not snapshot.passes(rows, SearchFilters(shareable=True)):
@@ -71,20 +95,19 @@ def judge(search: Search, document: Document) -> WhyNot:
     if dropping:
         return WhyNot(path, "filtered", f"left out by {', '.join(dropping)}", "drop the filter to see it")
     if search.parsed.raw is not None:
-        found = _placed(search, Expression(parse_raw(search.parsed.raw), ()), document, 0)
+        found = _placed(search, Expression(parse_raw(search.parsed.raw), ()), judged, 0)
         return found or WhyNot(path, "no match", "no passage matches", _OTHER_WORDS)
     lexical_query = lexical.prepare(search)
     if lexical_query.strict is None:
         excluded = excluded_alone(search.parsed)
         why = "it contains an excluded word" if excluded else "the query has no word to search for"
         return WhyNot(path, "no match", why)
-    own = SearchFilters(doc_ids=(document.doc_id,))
     phrases = lexical_query.strict.phrases
-    absent = [phrase.label for phrase in phrases if not snapshot.count(Among(own, None, phrase))]
-    missing = f" (missing from the note: {', '.join(dict.fromkeys(absent))})" if absent else ""
+    absent = [phrase.label for phrase in phrases if not snapshot.which(rows, Among(match=phrase))]
+    missing = f" (missing from the {judged.what}: {', '.join(dict.fromkeys(absent))})" if absent else ""
     above = 0
     for tier in lexical_query.tiers:
-        found = _placed(search, tier.wanted, document, above)
+        found = _placed(search, tier.wanted, judged, above)
         if found is not None:
             partly = f"; no passage has all the words{missing}" if tier.relaxed else ""
             return replace(found, detail=f"{found.detail}{partly}")
@@ -132,11 +155,13 @@ def _single_filters(filters: SearchFilters) -> Iterator[tuple[str, SearchFilters
         yield f"{_FILTER_NAMES[field.name]}:{text}", replace(SearchFilters(), **{field.name: value})
 
 
-def _placed(search: Search, wanted: Expression, document: Document, above: int) -> WhyNot | None:
-    """The rank of the note's best chunk in a tier that has `above` chunks before it."""
-    snapshot, limits, filters = search.snapshot, search.limits, search.filters
+def _placed(search: Search, wanted: Expression, judged: Judged, above: int) -> WhyNot | None:
+    """The rank of the best judged chunk in a tier that has `above` chunks before it."""
+    snapshot, limits, filters, document = search.snapshot, search.limits, search.filters, judged.document
     own = replace(filters, doc_ids=(document.doc_id,))
-    best = snapshot.rank(wanted.among(own), 1, scored=wanted.scored)
+    most = 1 if judged.what == "note" else len(snapshot.chunk_rows(document.doc_id))
+    ranked = snapshot.rank(wanted.among(own), most, scored=wanted.scored)
+    best = [one for one in ranked if one.row in judged.rows]
     if not best:
         return None
     score = normalised(best[0].bm25)
@@ -146,12 +171,12 @@ def _placed(search: Search, wanted: Expression, document: Document, above: int) 
     rank = above + better + 1
     if not limits.admit_rank(rank):
         return _below(document, score, _rank_below_threshold(search, rank))
-    return _at(search, document, rank, score)
+    return _at(search, document, rank, score, best[0].row)
 
 
-def in_list(search: Search, answer: Answer, document: Document, by_words: WhyNot) -> WhyNot:
+def in_list(search: Search, answer: Answer, judged: Judged, by_words: WhyNot) -> WhyNot:
     """The rank of a note in `answer`, a whole list without limits; `by_words` is the keyword verdict."""
-    own = set(search.snapshot.chunk_rows(document.doc_id))
+    document, own = judged.document, set(judged.rows)
     mine = [ranked for ranked in answer.page if ranked.row in own]
     if not mine:
         if answer.encoded is None:
@@ -164,7 +189,7 @@ def in_list(search: Search, answer: Answer, document: Document, by_words: WhyNot
     best = next((place for place, ranked in enumerate(within, 1) if ranked.row in own), None)
     if best is None:
         return _below(document, mine[0].score, _limit_missed(search, mine[0]) or "")
-    return _at(search, document, best, within[best - 1].score)
+    return _at(search, document, best, within[best - 1].score, within[best - 1].row)
 
 
 def _limit_missed(search: Search, ranked: Ranked) -> str | None:
@@ -189,9 +214,9 @@ def _below(document: Document, score: float, detail: str) -> WhyNot:
     return WhyNot(document.path, "below score", detail, "lower the limit to see it", None, score)
 
 
-def _at(search: Search, document: Document, rank: int, score: float) -> WhyNot:
+def _at(search: Search, document: Document, rank: int, score: float, row: ChunkRow) -> WhyNot:
     first, last = search.query.offset + 1, search.query.offset + search.query.k
     if first <= rank <= last:
-        return WhyNot(document.path, "listed", f"rank {rank}", "", rank, score)
+        return WhyNot(document.path, "listed", f"rank {rank}", "", rank, score, row)
     detail = f"rank {rank}, the list shows {first}-{last}"
-    return WhyNot(document.path, "ranked", detail, f"ask for more: -n {rank}", rank, score)
+    return WhyNot(document.path, "ranked", detail, f"ask for more: -n {rank}", rank, score, row)

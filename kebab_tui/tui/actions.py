@@ -5,7 +5,7 @@ from this registry. An action is one line here and one method: `Commands.do_<id>
 main screen, or the Textual action that `runs` names for a screen above it.
 
 A key works `everywhere` on a screen, only in its text box (`query`), only in its `lists`
-(any other pane), only in the explanation (`panel`), or only in the normal mode of vim keys
+(any other pane), only in the explanation or the copy menu (`panel`), or only in the normal mode of vim keys
 (`vim`). Keys of the last two may type a character; elsewhere characters go into the text box.
 A widget gets the keys of its place and those that work everywhere, and loses those of its
 class; an input keeps the ones that edit its text. A screen gets those that work everywhere, in
@@ -30,7 +30,7 @@ from kebab_tui.tui.keys import arrives_as, shown
 Place = Literal["everywhere", "query", "lists", "panel", "vim"]
 PLACES: tuple[Place, ...] = ("query", "lists", "panel", "vim")
 
-ScreenName = Literal["Main", "Files", "Why not", "Help", "Palette", "Switcher", "Links"]
+ScreenName = Literal["Main", "Files", "Why not", "Help", "Palette", "Switcher", "Links", "Copy"]
 SCREENS: tuple[ScreenName, ...] = get_args(ScreenName)
 
 Section = Literal[
@@ -46,6 +46,7 @@ Section = Literal[
     "Palette",
     "Switcher",
     "Links",
+    "Copy",
 ]
 SECTIONS: tuple[Section, ...] = get_args(Section)
 
@@ -162,8 +163,8 @@ ACTIONS: Actions = (
            ("alt+e",), vim=("o",), when="hits", in_footer=1, in_pane=True),
     Action("copy", "copy", "Copy the citation, or every marked one", "Hits",
            ("ctrl+y",), vim=("y",), when="hits", in_footer=10),
-    Action("copy_text", "copy text", "Copy the citation with its text", "Hits",
-           ("alt+y",), vim=("Y",), when="hits"),
+    Action("copy_text", "copy as", "Copy as a quotation, link, path, URL or context; or every marked hit",
+           "Hits", ("alt+y",), vim=("Y",), when="hits"),
     Action("mark", "mark", "Mark the hit, to open or copy several at once", "Hits",
            ("ctrl+space",), vim=("space",), when="hits", in_footer=2, in_pane=True),
     Action("switcher", "go to note", "Go to a note by its name, or start a new one", "Notes",
@@ -216,17 +217,17 @@ ACTIONS: Actions = (
            lists=("right",), when="hits"),
     Action("explain", "explain", "Show or hide why the hit ranks where it does", "Explain",
            ("f4",), in_footer=9),
-    Action("why_not", "why not", "Ask why a note is not among the hits", "Explain",
+    Action("why_not", "why not", "Ask why a note is not among the hits, or not higher", "Explain",
            ("alt+w",), vim=("W",)),
     Action("rrf_k_down", "smaller rrf_k", "What if rrf_k were smaller", "Explain",
            panel=("[",), when="explain"),
     Action("rrf_k_up", "larger rrf_k", "What if rrf_k were larger", "Explain",
            panel=("]",), when="explain"),
-    Action("vector_weight_down", "less meaning", "What if meaning counted less", "Explain",
-           panel=("{",), when="explain", in_footer=1, in_pane=True),
-    Action("vector_weight_up", "more meaning", "What if meaning counted more", "Explain",
-           panel=("}",), when="explain", in_footer=2, in_pane=True),
-    Action("rerank", "rerank", "What if the rerank were off, or on again", "Explain",
+    Action("vector_weight_down", "less meaning", "What if meaning were a smaller share of the score",
+           "Explain", panel=("{",), when="explain", in_footer=1, in_pane=True),
+    Action("vector_weight_up", "more meaning", "What if meaning were a larger share of the score",
+           "Explain", panel=("}",), when="explain", in_footer=2, in_pane=True),
+    Action("rerank", "re-ranking", "What if re-ranking were off, or on again", "Explain",
            panel=("|",), when="explain", in_footer=3, in_pane=True),
     Action("what_if_reset", "as searched", "Go back to the ranks that were searched", "Explain",
            panel=("=",), when="explain", in_footer=4, in_pane=True),
@@ -243,17 +244,18 @@ ACTIONS: Actions = (
     Action("sample_vault", "sample notes", "Try the screen on the sample notes", "Screen",
            ("f7",), when="first_run", in_footer=2),
     Action("help", "help", "Show the query language and the keys", "Screen", ("f1",), vim=("?",),
-           in_footer=7, also=("Files", "Why not", "Palette", "Help", "Switcher", "Links")),
+           in_footer=7, also=("Files", "Why not", "Palette", "Help", "Switcher", "Links", "Copy")),
     Action("palette", "commands", "Find an action by its name", "Screen",
-           ("f2",), vim=(":",), in_footer=6, also=("Files", "Why not", "Palette", "Switcher", "Links")),
+           ("f2",), vim=(":",), in_footer=6,
+           also=("Files", "Why not", "Palette", "Switcher", "Links", "Copy")),
     Action("back", "back", "Close what is on top, stop the search, go to the query, clear it", "Screen",
            ("escape",)),
     Action("interrupt", "copy or quit", "Copy the selected text; else leave --pick; twice: quit",
-           "Screen", ("ctrl+c",), also=("Files", "Why not", "Help", "Palette", "Switcher", "Links")),
+           "Screen", ("ctrl+c",), also=("Files", "Why not", "Help", "Palette", "Switcher", "Links", "Copy")),
     Action("suspend", "suspend", "Suspend the program; `fg` in the shell brings it back", "Screen",
-           ("ctrl+z",), also=("Files", "Why not", "Help", "Palette", "Switcher", "Links")),
+           ("ctrl+z",), also=("Files", "Why not", "Help", "Palette", "Switcher", "Links", "Copy")),
     Action("quit", "quit", "Quit", "Screen", ("ctrl+q",), vim=("q",), in_footer=12,
-           also=("Files", "Why not", "Help", "Palette", "Switcher", "Links"), needs_key=True),
+           also=("Files", "Why not", "Help", "Palette", "Switcher", "Links", "Copy"), needs_key=True),
     Action("files_open", "open", "Open the file, or fold the group", "Files",
            ("enter", "ctrl+o"), vim=("e",), runs="screen.open", in_footer=1),
     Action("files_retry", "retry failed", "Read the failed files again", "Files",
@@ -282,7 +284,7 @@ ACTIONS: Actions = (
     Action("files_back", "close", "Clear the filter, or close the page", "Files",
            ("escape",), runs="screen.back", in_footer=1, needs_key=True),
     Action("files_close", "close at once", "Close the page", "Files", vim=("q",), runs="screen.dismiss"),
-    Action("why_not_ask", "ask", "Ask why this note is not among the hits", "Why not",
+    Action("why_not_ask", "ask or go", "Ask why this note is not higher; then go to it", "Why not",
            query=("enter",), runs="screen.ask", in_footer=1),
     Action("why_not_complete", "complete", "Complete the path", "Why not",
            query=("tab",), runs="screen.complete", in_footer=1),
@@ -390,6 +392,28 @@ ACTIONS: Actions = (
            query=("shift+up",), runs="screen.scroll_preview(-1)"),
     Action("links_close", "close", "Go back to the hits; the preview shows the note visited last", "Links",
            query=("escape", "f9"), runs="screen.dismiss", in_footer=1, needs_key=True),
+    Action("copy_choose", "copy", "Copy in the selected form", "Copy",
+           ("enter", "alt+y"), runs="screen.choose", in_footer=1),
+    Action("copy_as_quote", "quotation with its source", "Copy the passage as a quotation, with a link",
+           "Copy", panel=("q",), runs="screen.copy_as('quote')"),
+    Action("copy_as_citation", "citation", "Copy the citation", "Copy",
+           panel=("c",), runs="screen.copy_as('citation')"),
+    Action("copy_as_link", "Markdown link", "Copy a Markdown link with title and heading", "Copy",
+           panel=("l",), runs="screen.copy_as('link')"),
+    Action("copy_as_path", "absolute path", "Copy the absolute path with the line", "Copy",
+           panel=("p",), runs="screen.copy_as('path')"),
+    Action("copy_as_url", "file URL", "Copy a file:// URL", "Copy",
+           panel=("u",), runs="screen.copy_as('url')"),
+    Action("copy_as_obsidian", "Obsidian link", "Copy an obsidian:// link, for a note in a vault", "Copy",
+           panel=("o",), runs="screen.copy_as('obsidian')"),
+    Action("copy_as_context", "context for a model", "Copy the passages with the rules of their folders",
+           "Copy", panel=("x",), runs="screen.copy_as('context')"),
+    Action("copy_next", "next", "Go to the next form", "Copy",
+           ("down", "ctrl+n"), panel=("j",), runs="screen.move(1)"),
+    Action("copy_previous", "previous", "Go to the previous form", "Copy",
+           ("up", "ctrl+p"), panel=("k",), runs="screen.move(-1)"),
+    Action("copy_close", "close", "Close the menu", "Copy",
+           ("escape",), runs="screen.dismiss", in_footer=1, needs_key=True),
 )  # fmt: skip
 
 

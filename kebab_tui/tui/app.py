@@ -129,8 +129,8 @@ class KebabApp(App[tuple[str, ...]]):
         self.preview = Preview(has_footer=True, id="preview")
         self.preview.wraps = self._choices.wrap
         what_if_keys = Keys(
-            f"{key('rrf_k_down')} {key('rrf_k_up')}",
             f"{key('vector_weight_down')} {key('vector_weight_up')}",
+            f"{key('rrf_k_down')} {key('rrf_k_up')}",
             key("rerank"),
             key("what_if_reset"),
         )
@@ -179,6 +179,8 @@ class KebabApp(App[tuple[str, ...]]):
         """What the present arrangement of the panes is for."""
         self._jumps = 0
         """How many pages the user has asked to jump ahead of the loaded ones."""
+        self._goal: SearchHit | None = None
+        """The hit to go to as soon as it is loaded."""
         self.visits = Visits()
         self.visited: SearchHit | None = None
         """The note in the preview instead of the selected hit, after a link was followed."""
@@ -379,7 +381,7 @@ class KebabApp(App[tuple[str, ...]]):
             return  # the initial text of the box
         self._cursor_is_pinned = False
         self._jumps = 0
-        self.visited = None
+        self.visited = self._goal = None
         self.typing.key_pressed()
 
         def search() -> None:
@@ -430,6 +432,7 @@ class KebabApp(App[tuple[str, ...]]):
                     self.call_after_refresh(self.preview.reread, self.visited)
             for action_id in self._pending.release(self.current_query.query.text):
                 self._commands.perform(action_id)
+            self._approach_goal()
         if response.hits:
             self.recorder.shown(response.query)
         elif message.final and response.query.strip():
@@ -488,6 +491,25 @@ class KebabApp(App[tuple[str, ...]]):
         if was_at_end and jumps:
             self._jumps = jumps - 1
             self.hits.move_to_last()
+        self._approach_goal()
+
+    def go_to_hit(self, hit: SearchHit) -> None:
+        """Move to a hit of the list, loading the pages up to it."""
+        self.pin_cursor()
+        self._goal = hit
+        self._approach_goal()
+
+    def _approach_goal(self) -> None:
+        goal, response = self._goal, self.results.response
+        if goal is None or response is None or self.current_query.is_waiting:
+            return
+        if self.hits.select(goal.chunk_id):
+            self._goal = None
+        elif response.next_offset is None or response.next_offset > goal.rank:
+            self._goal = None
+            self.tell(Notice("goal", "the list has changed: the passage has another rank now"))
+        else:
+            self.current_query.load_more(response, goal.rank)
 
     def go_to_last(self) -> None:
         """Move to the last loaded hit; from there to the end of the next page."""
@@ -784,4 +806,4 @@ class KebabApp(App[tuple[str, ...]]):
         if isinstance(message.result, Failure):
             self.screen.fail(message.path, message.result)
         else:
-            self.screen.answer(message.path, message.result)
+            self.screen.answer(message.path, message.result, message.note)

@@ -1,4 +1,4 @@
-"""Copies text: which text, and which way to the clipboard.
+"""Copies text: the way to the clipboard.
 
 A native tool if the clipboard is on this machine; then tmux, which passes the text to
 its terminal; then the terminal by OSC 52, which confirms nothing. The message for the
@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.text import sanitize
-from kebab_tui.tui.messages import LocatedHit
-from kebab_tui.tui.widgets.segments import ELLIPSIS, sanitize_line
+from kebab_tui.tui.widgets.segments import ELLIPSIS
 
 Find = Callable[[str], str | None]
 Write = Callable[[str], None]
@@ -41,26 +39,10 @@ _NATIVE: tuple[tuple[str, Tool], ...] = (
     ("", Tool(("clip.exe",), "clipboard", "utf-16")),
 )
 """Each tool with the environment variable that it needs."""
-_TMUX = Tool(("tmux", "load-buffer", "-w", "-"), "tmux and the terminal's clipboard")
+_TMUX = Tool(("tmux", "load-buffer", "-w", "-"), "tmux + terminal clipboard")
 _TIMEOUT_S = 1.0
 _SHOWN = 160
 """How many characters of the first line the message contains."""
-
-
-def citation_text(place: LocatedHit) -> str:
-    """`path:L12-L34` with the present lines of the passage; always one line."""
-    span = (place.located or place.hit.citation).span
-    return sanitize_line(str(Citation(place.hit.path, span)))
-
-
-def citations_text(places: Sequence[LocatedHit]) -> str:
-    """One citation per line."""
-    return "\n".join(map(citation_text, places))
-
-
-def quotations_text(places: Sequence[LocatedHit]) -> str:
-    """Citations, each with its passage as indexed, separated by empty lines."""
-    return "\n\n".join(f"{citation_text(place)}\n{place.hit.text}" for place in places)
 
 
 def copy(text: str, write: Write, environ: Mapping[str, str], find: Find = shutil.which) -> str:
@@ -83,9 +65,9 @@ def copy(text: str, write: Write, environ: Mapping[str, str], find: Find = shuti
         except (OSError, subprocess.SubprocessError):
             continue
         if done.returncode == 0:
-            return f"copied to {tool.where}: {shown}"
+            return f"Copied ({tool.where}): {shown}"
     write(text)
-    return f"sent to the terminal's clipboard: {shown}"
+    return f"Copied (terminal clipboard): {shown}"
 
 
 def tools(environ: Mapping[str, str], find: Find) -> Iterator[Tool]:

@@ -22,7 +22,7 @@ from kebab_tui.tui.launch import ABORTED, has_job_control, stop_until_foreground
 from kebab_tui.tui.layout import Pane, swapped
 from kebab_tui.tui.new_note import NewNote, name_query
 from kebab_tui.tui.note_hits import is_whole
-from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
+from kebab_tui.tui.screens.why_not_prompt import WhyNotChoice, WhyNotPrompt
 from kebab_tui.tui.suggestions import first_shorter
 
 if TYPE_CHECKING:
@@ -125,10 +125,11 @@ class Commands:
         if len(hits) == 1 and is_whole(hits[0]):
             self._app.hand_off.copy_path(hits[0])
         else:
-            self._app.hand_off.copy(hits, with_text=False)
+            self._app.hand_off.copy(hits)
 
     def do_copy_text(self) -> None:
-        self._app.hand_off.copy(self._chosen(), with_text=True)
+        """Open the copy menu once the passages are located."""
+        self._app.hand_off.copy_as(self._chosen())
 
     def _chosen(self) -> tuple[SearchHit, ...]:
         """The visited note, else the marked hits, else the selected one."""
@@ -326,10 +327,10 @@ class Commands:
         self._app.explain.step_rrf_k(up=True)
 
     def do_vector_weight_down(self) -> None:
-        self._app.explain.step_vector_weight(up=False)
+        self._app.explain.step_meaning(up=False)
 
     def do_vector_weight_up(self) -> None:
-        self._app.explain.step_vector_weight(up=True)
+        self._app.explain.step_meaning(up=True)
 
     def do_rerank(self) -> None:
         self._app.explain.toggle_rerank()
@@ -338,7 +339,13 @@ class Commands:
         self._app.explain.reset_what_if()
 
     def do_why_not(self) -> Awaitable[None]:
-        return self._app.push_screen(WhyNotPrompt(self._app.actions, self._app.box.value))
+        return self._app.push_screen(
+            WhyNotPrompt(self._app.actions, self._app.box.value), self._why_not_chosen
+        )
+
+    def _why_not_chosen(self, choice: WhyNotChoice | None) -> None:
+        if choice is not None:
+            (self._app.go_to_hit if choice.in_list else self._app.show_visited)(choice.hit)
 
     # Screen
 

@@ -20,6 +20,8 @@ from kebab_tui.domain.query import SearchMode, SearchQuery
 PAGE = 50
 _LARGEST_PAGE = 400
 """A page is as long as the list before it, up to this: a long list needs few queries."""
+_LONGEST_WAY = 2_000
+"""Hits that are loaded at once on the way to a distant one."""
 SLOW_S = 0.2
 """A query that takes longer counts as slow."""
 
@@ -107,12 +109,12 @@ class CurrentQuery:
             self._clock.resume()
         self._engine.ask(self._generation, self.query, explain, again or shown is not None)
 
-    def load_more(self, shown: SearchResponse) -> None:
-        """Request the next page, unless it is loading or there is none."""
+    def load_more(self, shown: SearchResponse, up_to: int = 0) -> None:
+        """Request the next page, unless it is loading or there is none; a longer one, up to a rank."""
         if self._is_loading or not self.is_answered or shown.next_offset is None:
             return
         self._is_loading = True
-        k = max(self._page, min(len(shown.hits), _LARGEST_PAGE))
+        k = max(self._page, min(len(shown.hits), _LARGEST_PAGE), min(up_to - shown.next_offset, _LONGEST_WAY))
         self._engine.load_page(self._generation, replace(self.query, k=k, offset=shown.next_offset))
 
     def explain(self, rank: int) -> None:

@@ -59,7 +59,7 @@ from kebab_tui.tui.messages import (
     SuggestionsReady,
     WhyNotReady,
 )
-from kebab_tui.tui.note_hits import is_whole, path_of
+from kebab_tui.tui.note_hits import hit_of, is_whole, path_of
 from kebab_tui.tui.page_thread import PageThread
 from kebab_tui.tui.suggestions import Suggestion, ordered, shorter
 
@@ -218,8 +218,13 @@ class EngineThread:
         job = _Job("locate", lambda workspace: HitLocated(hit, _locate(workspace, hit)))
         self._send_located((hit,), job, replaces=True)
 
-    def locate_all(self, number: int, hits: Sequence[SearchHit], query: str) -> None:
-        """Locate these passages, and their best matches of `query`, before an action on them."""
+    def locate_all(
+        self, number: int, hits: Sequence[SearchHit], query: str, *, context: bool = False
+    ) -> None:
+        """Locate these passages, and their best matches of `query`, before an action on them.
+
+        `context`: write them as context for a model, too.
+        """
 
         def run(workspace: Workspace) -> Message:
             located = []
@@ -230,7 +235,8 @@ class EngineThread:
                     located.append(LocatedHit(hit, place, position=position))
                 except KebabError as error:
                     located.append(LocatedHit(hit, None, failure_of(error)))
-            return HitsLocated(number, tuple(located))
+            text = _context(workspace, located) if context else ""
+            return HitsLocated(number, tuple(located), text)
 
         self._send_located(hits, _Job("locate_all", run))
 
@@ -238,12 +244,10 @@ class EngineThread:
         """Find notes for the why-not prompt."""
 
         def run(workspace: Workspace) -> Message:
-            # A part without a slash may be anywhere in a path; one with a slash begins path segments.
-            globs = (f"{part}*", f"**/{part}*") if "/" in part else (part,)
-            documents, _ = workspace.documents(SearchFilters(paths=globs if part else ()), limit=_PATHS)
-            return PathsFound(part, tuple(document.path for document in documents))
+            found = [note for note in workspace.find(part, _PATHS) if not part or note.is_near]
+            return PathsFound(part, tuple(note.document.path for note in found))
 
-        self._send(_Job("paths", run))
+        self._send(_Job("paths", run), replaces=True)
 
     def find_notes(
         self, typed: str, limit: int, recent: tuple[DocId, ...], home: tuple[DocId, ...] | None
@@ -295,7 +299,12 @@ class EngineThread:
 
         def run(workspace: Workspace) -> Message:
             try:
-                return WhyNotReady(path, workspace.why_not(query, path))
+                verdict = workspace.why_not(query, path)
+                note = None
+                if verdict.passage is None and verdict.stage != "not indexed":
+                    document = workspace.inspect(path).document
+                    note = next((hit_of(one) for one in _notes(workspace, (document.doc_id,))), None)
+                return WhyNotReady(path, verdict, note)
             except Exception as error:  # noqa: BLE001 - the prompt shows a defect, too
                 return WhyNotReady(path, failure_of(error) or defect(error))
 
@@ -518,6 +527,19 @@ def _locate(workspace: Workspace, hit: SearchHit) -> Located:
         return workspace.locate_citation(str(cited)).located
     except NotFoundError:  # the note or the line is not there any more
         return Located(hit.citation.span, "changed" if os.path.isfile(path_of(hit)) else "gone")
+
+
+def _context(workspace: Workspace, places: Sequence[LocatedHit]) -> str:
+    """The passages as `kebab search --format context` prints them, cited at their present lines."""
+    from kebab_tui.wire.llm_text import passages  # not loaded before the first paint
+
+    hits = [
+        replace(place.hit, citation=replace(place.hit.citation, span=place.located.span))
+        if place.located
+        else place.hit
+        for place in places
+    ]
+    return passages([hit for hit in hits if hit.text], workspace.sources())
 
 
 def _links_by_steps(

@@ -16,7 +16,6 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from textual.app import App, SuspendNotSupported
@@ -26,6 +25,7 @@ from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.hit import Notice, SearchHit, ambiguous_paths
 from kebab_tui.domain.text import sanitize
 from kebab_tui.editor import (
+    FilePlace,
     Launch,
     NoWindowError,
     OpenResult,
@@ -36,7 +36,8 @@ from kebab_tui.editor import (
     open_note,
 )
 from kebab_tui.tui.actions import Actions, first_key
-from kebab_tui.tui.clipboard import citations_text, copy, quotations_text
+from kebab_tui.tui.clipboard import copy
+from kebab_tui.tui.copy_formats import citation_text, copy_forms
 from kebab_tui.tui.launch import Options, PickedAs
 from kebab_tui.tui.messages import HitsLocated, LocatedHit
 from kebab_tui.tui.note_hits import path_of
@@ -57,7 +58,6 @@ _SHELL_SPECIAL = re.compile(r"""[\s*?\[\]{}$`"'\\;&|<>()!#~]""")
 """Characters that a shell, or `xargs` without -0, splits at, expands or runs."""
 _CHARACTER_NAMES = {" ": "a blank", "\n": "a line break", "\t": "a tab"}
 _TERMINAL = "/dev/tty"
-_TOP = TextPosition(1)
 
 
 class HandOff:
@@ -93,9 +93,10 @@ class HandOff:
         self._recent = recent
         self._number = 0
         self._then: Callable[[LocatedHits], None] | None = None
+        self._context = ""
 
     def open(self, hits: Sequence[SearchHit]) -> None:
-        """Open the citations in the editor or the viewer, one after the other."""
+        """Open the citations: all lines in one editor, each page in a viewer."""
         self._locate(hits, self._open)
 
     def pick(self, hits: Sequence[SearchHit]) -> None:
@@ -114,7 +115,7 @@ class HandOff:
         self._status.clear_message()
         launch = None
         try:
-            launch = self._run_editor(path, _TOP, is_new=True)
+            launch = self._run_editor([FilePlace(path)], is_new=True)
         except KebabError as error:
             self._status.show_error(error.message, error.hint)
         is_saved = os.path.isfile(path)
@@ -136,36 +137,50 @@ class HandOff:
         message = copy(sanitize_line(text), self._app.copy_to_clipboard, os.environ)
         self._status.show_message(Notice("copied", message))
 
-    def copy(self, hits: Sequence[SearchHit], *, with_text: bool) -> None:
-        self._locate(hits, partial(self._copy, with_text=with_text))
+    def copy(self, hits: Sequence[SearchHit]) -> None:
+        """Copy the citations."""
+        self._locate(hits, self._copy)
 
-    def _locate(self, hits: Sequence[SearchHit], then: Callable[[LocatedHits], None]) -> None:
+    def copy_as(self, hits: Sequence[SearchHit]) -> None:
+        """Open the copy menu."""
+        self._locate(hits, self._copy_as, context=True)
+
+    def _locate(
+        self, hits: Sequence[SearchHit], then: Callable[[LocatedHits], None], *, context: bool = False
+    ) -> None:
         if hits:
             self._status.clear_message()  # earlier errors do not concern this action
             self._number += 1
             self._then = then
-            self._engine.locate_all(self._number, hits, self._query())
+            self._engine.locate_all(self._number, hits, self._query(), context=context)
 
     def resume(self, message: HitsLocated) -> None:
         """Go on with the waiting action: the passages are located."""
         if message.number == self._number and self._then is not None:
             then, self._then = self._then, None
+            self._context = message.context
             then(message.hits)
 
     def _open(self, places: LocatedHits) -> None:
         self._report_missing(places)
         present = _present(places)
         remarks, edited, unseen = [remark(present)], list[str](), list[LocatedHit]()
-        for place in _one_per_note(present):
-            path = path_of(place.hit)
+        notes = _one_per_note(present)
+        lines = [place for place in notes if _page_of(place) is None]
+        for place in notes:
+            if (page := _page_of(place)) is None:
+                continue
             try:
-                if (page := _page_of(place)) is None:
-                    remarks.append(line_hint(self._run_editor(path, position_of(place))))
-                    edited.append(path)
-                else:
-                    remarks.append(self._view(path, page))
+                remarks.append(self._view(path_of(place.hit), page))
             except NoWindowError:
                 unseen.append(place)
+            except KebabError as error:
+                self._status.show_error(error.message, error.hint)
+        if lines:
+            try:
+                files = [FilePlace(path_of(place.hit), *position_of(place)) for place in lines]
+                remarks.append(line_hint(self._run_editor(files)))
+                edited = [file.path for file in files]
             except KebabError as error:
                 self._status.show_error(error.message, error.hint)
         if unseen:  # all their citations at once: a second copy would replace the first one
@@ -180,7 +195,11 @@ class HandOff:
         """Open a file at its top; returns a message for the user, raises if the program fails."""
         from kebab_tui.workspace import Workspace  # not loaded before the first paint
 
-        return self._view(path, 1) if Workspace.has_pages(path) else line_hint(self._run_editor(path, _TOP))
+        return (
+            self._view(path, 1)
+            if Workspace.has_pages(path)
+            else line_hint(self._run_editor([FilePlace(path)]))
+        )
 
     def _view(self, path: str, page: int) -> str:
         """Open a page in the viewer, which has a window of its own; returns a message for the user."""
@@ -190,9 +209,10 @@ class HandOff:
             raise KebabError(outcome.message)
         return line_hint(launch) or f"page {page:,} opened in {launch.program}"
 
-    def _run_editor(self, path: str, position: TextPosition, *, is_new: bool = False) -> Launch:
-        launch = choose(self._editor, os.environ, shutil.which).at(path, *position)
-        outcome = open_in_editor(self._app, launch, path, is_new=is_new)
+    def _run_editor(self, files: Sequence[FilePlace], *, is_new: bool = False) -> Launch:
+        """Open the files in one editor."""
+        launch = choose(self._editor, os.environ, shutil.which).at_all(files)
+        outcome = open_in_editor(self._app, launch, files[0].path, is_new=is_new)
         self._app.refresh(layout=True)
         if not outcome.ok:
             raise KebabError(outcome.message)
@@ -216,23 +236,39 @@ class HandOff:
         self._recent.add(place.hit.doc_id for place in places)
         self._app.exit(tuple(picked(places, options.pick_as)))
 
-    def _copy(self, places: LocatedHits, *, with_text: bool) -> None:
-        message = self._copied(places, with_text=with_text)
+    def _copy(self, places: LocatedHits) -> None:
+        self._show_copied(places, self._copied(places))
+
+    def _copy_as(self, places: LocatedHits) -> None:
+        from kebab_tui.tui.screens.copy_menu import CopyMenu  # the first paint does not need it
+
+        def copy_form(text: str | None) -> None:
+            if text is not None:
+                self._show_copied(places, copy(text, self._app.copy_to_clipboard, os.environ))
+
+        forms = copy_forms(self._unambiguous(places), self._context)
+        self._app.push_screen(CopyMenu(self._actions, forms, len(places)), copy_form)
+
+    def _show_copied(self, places: LocatedHits, message: str) -> None:
         self._status.show_message(Notice("copied", f" {DOT} ".join(filter(None, (remark(places), message)))))
 
-    def _copied(self, places: LocatedHits, *, with_text: bool = False) -> str:
+    def _copied(self, places: LocatedHits) -> str:
         """Copy the citations; returns a message for the user."""
+        text = "\n".join(map(citation_text, self._unambiguous(places)))
+        return copy(text, self._app.copy_to_clipboard, os.environ)
+
+    def _unambiguous(self, places: LocatedHits) -> LocatedHits:
+        """The hits, with absolute paths where another folder has a note with the same path."""
         ambiguous = self._hits.twins | ambiguous_paths([place.hit for place in places])
         cited = []
         for place in places:
-            if place.hit.path in ambiguous:  # another folder has a note with the same path
+            if place.hit.path in ambiguous:
                 path = path_of(place.hit)
                 citation = replace(place.hit.citation, path=path)
                 cited.append(replace(place, hit=replace(place.hit, path=path, citation=citation)))
             else:
                 cited.append(place)
-        text = quotations_text(cited) if with_text else citations_text(cited)
-        return copy(text, self._app.copy_to_clipboard, os.environ)
+        return cited
 
     def _report_missing(self, places: LocatedHits) -> None:
         fail = self._status.show_error

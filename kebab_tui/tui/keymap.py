@@ -76,7 +76,7 @@ def _with_keys(action: Action, written: tuple[str, ...]) -> Action:
         if key not in keys:
             keys.append(key)
     if action.panel:
-        return replace(action, panel=tuple(keys))
+        return replace(action, everywhere=(), panel=tuple(keys))
     typing = tuple(key for key in keys if types_a_character(key))
     others = tuple(key for key in keys if not types_a_character(key))
     if typing and action.query:

@@ -165,7 +165,8 @@ class KeysInOrder:
     def _takes_commands(self) -> bool:
         """Whether characters are commands and not text."""
         if len(self._app.screen_stack) > 1:
-            return self.vim and not isinstance(self._app.focused, Input)
+            takes = self.vim or getattr(self._app.screen, "takes_letters", False)
+            return takes and not isinstance(self._app.focused, Input)
         return self.is_normal
 
     async def _run(self, key: str) -> bool:

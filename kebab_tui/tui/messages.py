@@ -85,6 +85,8 @@ class HitsLocated(Message):
 
     number: int
     hits: tuple[LocatedHit, ...]
+    context: str = ""
+    """The passages as context for a model, if requested."""
 
 
 @dataclass
@@ -122,7 +124,7 @@ class CompletionsReady(Message):
 
 @dataclass
 class PathsFound(Message):
-    """Paths that contain the text typed at "why not"."""
+    """Paths of the notes with a name or path like the text typed at "why not"."""
 
     part: str
     paths: tuple[str, ...]
@@ -184,6 +186,8 @@ class WhyNotReady(Message):
 
     path: str
     result: WhyNot | Failure
+    note: SearchHit | None = None
+    """The note, if it is indexed and no passage of it is in the list."""
 
 
 class StateMessage(Message):

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from kebab_tui.domain.citation import Citation, SourceSpan
 from kebab_tui.domain.hit import RetrievalDetail, SearchHit
 from kebab_tui.domain.ids import ChunkId, ChunkRow
+from kebab_tui.domain.links import LinkedNote
 from kebab_tui.domain.names import name_of
 from kebab_tui.tui.messages import LinkSection
 from kebab_tui.tui.widgets.segments import DOT
 
 if TYPE_CHECKING:
     from kebab_tui.domain.document import Document
-    from kebab_tui.domain.links import LinkedNote
+    from kebab_tui.search.find_names import FoundNote
 
 MOST_VISITED = 500
 MOST_COUNTED = 999
@@ -58,6 +59,13 @@ def note_hit(
         chunker_version="",
         indexed_ns=0 if document is None else document.indexed_ns,
     )
+
+
+def hit_of(note: FoundNote) -> SearchHit:
+    """A note as a hit on its first line or page, without a passage."""
+    found = note.document
+    place = LinkedNote(found.doc_id, found.source, note.root, found.path, found.raw_path, found.title)
+    return note_hit(place, document=found)
 
 
 def is_whole(hit: SearchHit) -> bool:

@@ -25,6 +25,7 @@ from kebab_tui.domain.pages import cite
 from kebab_tui.domain.text import UNSAFE
 from kebab_tui.formats.code_languages import code_language
 from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, Explanation
+from kebab_tui.search.headline import HitComparison
 from kebab_tui.search.ranking import NEAR_ENOUGH, PLACE_EVERY, Fused, FusionSettings
 from kebab_tui.search.why_not import Filtered
 
@@ -399,7 +400,9 @@ def timestamp(nanoseconds: int) -> str | None:
 def explanation(explained: ExplainedHit, among: ExplainedResponse) -> Json:
     """One hit of a response: its tree, and older fields that repeat it; null where its mode has none."""
     tree, near, settings = explained.tree, explained.sentence, among.fusion
-    encoded: Json = {"schema_version": "explanation.v1", "tree": _tree(tree)}
+    encoded: Json = {"schema_version": "explanation.v1", "headline": explained.headline}
+    encoded["above"] = None if explained.above is None else hit_comparison(explained.above)
+    encoded["tree"] = _tree(tree)
     encoded["date"] = {"day": explained.hit.day, "from": explained.hit.day_from}
     encoded |= dict.fromkeys(("lexical", "semantic", "fusion", "settings"))
     for step in tree.children:
@@ -414,6 +417,20 @@ def explanation(explained: ExplainedHit, among: ExplainedResponse) -> Json:
         named = {_OLD_NAMES.get(name, name): value for name, value in asdict(settings).items()}
         encoded["settings"] = named | _FIXED_SETTINGS | {"other_script_share": settings.other_script_share}
     return encoded
+
+
+def hit_comparison(found: HitComparison) -> Json:
+    """The losses of the parts sum to the difference."""
+    return {
+        "text": found.text,
+        "other_rank": found.other_rank,
+        "score": found.score,
+        "other_score": found.other_score,
+        "difference": found.difference,
+        "decides": found.decides,
+        "reason": found.reason,
+        "parts": [part._asdict() | {"loss": part.loss} for part in found.parts],
+    }
 
 
 def _tree(node: Explanation) -> Json:

@@ -14,7 +14,7 @@ from kebab_tui.indexing.lookup import Inspection
 from kebab_tui.indexing.report import OUTCOMES, IngestReport, NoteChange
 from kebab_tui.search.why_not import WhyNot
 from kebab_tui.storage.ports import Finding
-from kebab_tui.wire.encode import Json, chunk, document, notice, source, timestamp
+from kebab_tui.wire.encode import Json, chunk, document, hit_comparison, notice, source, timestamp
 
 _DIGITS = 6
 
@@ -68,7 +68,16 @@ def doctor(findings: Iterable[Finding]) -> Json:
 
 
 def why_not(verdict: WhyNot) -> Json:
-    return {"schema_version": "why_not.v1", **asdict(verdict)}
+    passage, first = verdict.passage, verdict.first
+    return {
+        "schema_version": "why_not.v1",
+        **{name: getattr(verdict, name) for name in ("path", "stage", "detail", "advice", "rank", "score")},
+        "headline": passage.headline if passage else "",
+        "citation": str(passage.hit.citation) if passage else None,
+        "chunk_id": passage.hit.chunk_id if passage else None,
+        "first": str(first.hit.citation) if first else None,
+        "comparison": hit_comparison(verdict.comparison) if verdict.comparison else None,
+    }
 
 
 def inspection(found: Inspection) -> Json:

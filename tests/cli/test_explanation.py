@@ -116,9 +116,10 @@ def test_each_mode_explains_what_it_has(embedded: Kebab) -> None:
                if part is not None}
         for mode in ("lexical", "vector", "hybrid")
     }  # fmt: skip
-    assert parts["lexical"] == {"schema_version", "tree", "date", "lexical"}
-    assert parts["vector"] == {"schema_version", "tree", "date", "semantic"}
-    assert parts["hybrid"] == {"schema_version", "tree", "date", "lexical", "semantic", "fusion", "settings"}
+    always = {"schema_version", "headline", "tree", "date"}
+    assert parts["lexical"] == {*always, "lexical"}
+    assert parts["vector"] == {*always, "semantic"}
+    assert parts["hybrid"] == {*always, "lexical", "semantic", "fusion", "settings"}
 
 
 @pytest.mark.parametrize("flags", [(), ("--no-rerank",), ("--mode", "lexical"), ("--mode", "vector")])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab_tui.editor import FAMILIES, Kind, launch, launch_template
+from kebab_tui.editor import FAMILIES, Editor, FilePlace, Kind, launch, launch_all, launch_template
 
 PATH = "/notes/a.md"
 
@@ -75,6 +75,69 @@ def test_each_editor_gets_the_line_in_its_own_syntax(command: str, argv: str, ki
 )
 def test_the_column_is_passed_to_editors_that_accept_one(command: str, argv: list[str]) -> None:
     assert list(launch([command], PATH, 12, 5).argv) == argv
+
+
+A, B, C = FilePlace("/n/a.md", 12), FilePlace("/n/b c'd.md", 34), FilePlace("/n/c.md", 7)
+
+
+@pytest.mark.parametrize(
+    ("command", "argv"),
+    [
+        ("vim", "vim -c TOUR -- A B C"),
+        ("gvim -f", "gvim -f -c TOUR -- A B C"),
+        ("nano", "nano +12,1 A +34,1 B +7,1 C"),
+        ("micro", "micro -parsecursor true A:12:1 B:34:1 C:7:1"),
+        ("kak", "kak -e KAK"),
+        ("hx", "hx A:12:1 B:34:1 C:7:1"),
+        ("emacs -nw", "emacs -nw +7:1 C +34:1 B +12:1 A"),
+        ("emacsclient -t", "emacsclient -t +12:1 A +34:1 B +7:1 C"),
+        ("joe", "joe +12 A +34 B +7 C"),
+        ("code", "code -r -g A:12:1 B:34:1 C:7:1"),
+        ("code -w", "code -w -g A:12:1 B:34:1 C:7:1"),
+        ("subl", "subl A:12:1 B:34:1 C:7:1"),
+        ("idea", "idea --line 12 --column 1 A B C"),
+        ("unheard-of", "unheard-of A B C"),
+        ("foot myed {path}:{line} -x", "foot myed A:12 B:34 C:7 -x"),
+        ("myed +{line} {path}", "myed +12 A B C"),
+    ],
+)
+def test_several_files_are_opened_by_one_command(command: str, argv: str) -> None:
+    script = "edit -existing '/n/b c''d.md' 34 1; edit -existing '/n/c.md' 7 1; edit -existing '/n/a.md' 12 1"
+    tour = "silent 2argument|silent! 34|silent 3argument|silent! 7|silent 1argument|silent! 12"
+    names = {"KAK": script, "TOUR": tour, "A": A.path, "B": B.path, "C": C.path}
+    expected = [
+        names.get(word.partition(":")[0], word.partition(":")[0]) + "".join(word.partition(":")[1:])
+        if word.partition(":")[0] in names
+        else word
+        for word in shlex.split(argv)
+    ]
+    made = Editor(tuple(shlex.split(command)), "EDITOR").at_all([A, B, C])
+    assert list(made.argv) == expected
+
+
+def test_a_path_that_reads_as_a_place_is_opened_beside_others_without_a_line() -> None:
+    odd = FilePlace("/n/a.md:5", 12)
+    assert launch_all(("hx",), [odd, C]).argv == ("hx", "/n/a.md:5", "/n/c.md:7:1")
+    assert launch_all(("micro",), [C, odd]).argv == ("micro", "+7:1", "/n/c.md", "/n/a.md:5")
+
+
+@given(
+    st.lists(
+        st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), min_size=2, max_size=4
+    )
+)
+def test_no_name_of_several_files_is_a_command(names: list[str]) -> None:
+    places = [FilePlace(f"/n/{name}", 3) for name in names]
+    for program in FAMILIES:
+        argv = launch_all((program,), places).argv
+        if program == "kak":
+            plain = argv[2].replace("''", "")
+            assert plain.count("'") == 2 * len(names), "each name is in one pair of quotes"
+            continue
+        for place in places:
+            escaped = place.path.replace("\\", "\\\\").replace(",", "\\,")
+            assert any(word.removesuffix(":3:1") in (place.path, escaped) for word in argv[1:])
+        assert not any(word.startswith(("-", "+")) and "/n/" in word for word in argv[1:])
 
 
 def test_an_unknown_program_gets_the_file_only() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kebab_tui.domain.errors import NotFoundError
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.workspace import Workspace
@@ -149,3 +150,43 @@ def test_a_verdict_agrees_with_the_list(embedded_sample: Workspace, text: str, m
     for path, rank in best.items():
         verdict = embedded_sample.why_not(query, path)
         assert (verdict.stage, verdict.rank) == ("listed", rank), path
+
+
+@pytest.mark.parametrize("query", [
+    SearchQuery("port conflict docker"),
+    SearchQuery("port conflict docker", "vector"),
+    SearchQuery("port conflict docker", "lexical"),
+    SearchQuery("port conflict docker", rerank=False),
+    SearchQuery("'port OR docker'"),
+])  # fmt: skip
+def test_a_verdict_says_why_not_higher(embedded_sample: Workspace, query: SearchQuery) -> None:
+    hits = embedded_sample.search(query).hits
+    first, other = hits[0], next(hit for hit in hits[1:] if hit.path != hits[0].path)
+    assert embedded_sample.why_not(query, first.path).comparison is None, "it is the first"
+    verdict = embedded_sample.why_not(query, other.path)
+    found = verdict.comparison
+    assert found is not None
+    assert verdict.passage is not None
+    assert verdict.first is not None
+    assert (verdict.passage.hit.chunk_id, verdict.first.hit.chunk_id) == (other.chunk_id, first.chunk_id)
+    assert (found.score, found.other_score) == pytest.approx((other.score, first.score))
+    assert sum(part.loss for part in found.parts) == pytest.approx(first.score - other.score)
+    most = max(found.parts, key=lambda part: part.loss)
+    assert found.decides == most.label
+    assert verdict.passage.headline
+
+
+def test_a_citation_asks_about_its_passage(embedded_sample: Workspace) -> None:
+    query = SearchQuery("port conflict")
+    hits = [hit for hit in embedded_sample.search(query).hits if hit.path == "infra/port-conflict.md"]
+    verdict = embedded_sample.why_not(query, str(hits[-1].citation))
+    assert (verdict.rank, verdict.passage and verdict.passage.hit.chunk_id) == (
+        hits[-1].rank,
+        hits[-1].chunk_id,
+    )
+    by_words = embedded_sample.why_not(
+        SearchQuery("port undo", "lexical", strict=True), "port-conflict:L9-L21"
+    )
+    assert by_words.detail == "no passage matches (missing from the passage: undo)"
+    with pytest.raises(NotFoundError, match=r"no passage is at infra/port-conflict\.md:L9000"):
+        embedded_sample.why_not(query, "infra/port-conflict.md:L9000")

@@ -42,6 +42,7 @@ from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.commands import Commands
 from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.keys import arrives_as, key_name, shown, shown_all, types_a_character
+from kebab_tui.tui.screens.copy_menu import CopyMenu
 from kebab_tui.tui.screens.file_states import FileStatesScreen
 from kebab_tui.tui.screens.help import HelpSheet, help_groups
 from kebab_tui.tui.screens.links_page import LinksPage
@@ -427,6 +428,7 @@ def test_what_an_action_runs_exists(action: Action) -> None:
         "Palette": Palette,
         "Switcher": Switcher,
         "Links": LinksPage,
+        "Copy": CopyMenu,
     }
     owners = {"app": KebabApp, "screen": screens[action.screen], "": VerticalScroll}
     owner, name, _ = parse(action.runs)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.widgets import Input
 
 from kebab_tui.domain.errors import StoreError
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.search.explanation import ExplainedResponse
+from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.current_query import CurrentQuery
 from kebab_tui.tui.messages import MoreFound
+from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from kebab_tui.workspace import Workspace
 from tests.tui.hits import answer_of
 from tests.tui.screen import WIDE, Proxy, Screen, focus, found, kebab, painted, until
@@ -351,3 +355,24 @@ def test_one_page_is_asked_for_at_a_time_and_pages_grow_with_the_list() -> None:
         ("more", 400, 400),
         ("more", 400, 800),
     ]
+
+
+async def test_why_not_goes_to_a_passage_behind_the_loaded_pages(data: Path) -> None:
+    app = kebab(data, query="rust", page=5)
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await until(pilot, lambda: app.current_query.is_answered)
+        assert app.results.response is not None
+        with closing(Workspace(Settings(), str(data))) as workspace:
+            query = SearchQuery("rust", "hybrid", k=1000, typing=True)
+            last = workspace.search(query).hits[-1]
+        assert last.rank > len(app.results.response.hits)
+        await pilot.press("alt+w")
+        await until(pilot, lambda: isinstance(app.screen, WhyNotPrompt))
+        app.screen.query_one(Input).value = str(last.citation)
+        await pilot.press("enter")
+        await until(pilot, lambda: f"enter: go to rank {last.rank}" in painted(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.hits.selected is not None and app.hits.selected.rank == last.rank)
+        assert app.hits.selected is not None
+        assert app.hits.selected.chunk_id == last.chunk_id

@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kebab_tui.domain.citation import Citation, Located, SourceSpan
-from kebab_tui.tui.clipboard import citation_text, citations_text, copy, quotations_text, tools
-from kebab_tui.tui.messages import LocatedHit
-from tests.tui.hits import hit
+from kebab_tui.tui.clipboard import copy, tools
 
 PROGRAMS = ("pbcopy", "wl-copy", "xclip", "xsel", "clip.exe", "tmux")
 WAYLAND, X11, SSH, TMUX = (
@@ -83,7 +79,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 def test_a_native_tool_gets_the_text(bench: Bench) -> None:
     bench.install("xclip")
-    assert bench.copy("노트.md:L1", DISPLAY=":0") == "copied to clipboard: 노트.md:L1"
+    assert bench.copy("노트.md:L1", DISPLAY=":0") == "Copied (clipboard): 노트.md:L1"
     assert bench.given("xclip") == (["-selection", "clipboard"], "노트.md:L1".encode())
     assert bench.terminal == []
 
@@ -97,20 +93,22 @@ def test_windows_gets_the_text_in_utf_16(bench: Bench) -> None:
 def test_a_tool_that_fails_passes_the_text_on_to_tmux(bench: Bench) -> None:
     bench.install("xclip", code=1)
     bench.install("tmux")
-    assert bench.copy("a.md:L1", DISPLAY=":0", TMUX="/t,1,0").startswith("copied to tmux")
+    assert bench.copy("a.md:L1", DISPLAY=":0", TMUX="/t,1,0").startswith(
+        "Copied (tmux + terminal clipboard): "
+    )
     assert bench.given("tmux") == (["load-buffer", "-w", "-"], b"a.md:L1")
 
 
 def test_without_a_working_tool_the_terminal_gets_the_text(bench: Bench) -> None:
     bench.install("tmux", code=1)
-    assert bench.copy("a.md:L1", TMUX="/t,1,0") == "sent to the terminal's clipboard: a.md:L1"
+    assert bench.copy("a.md:L1", TMUX="/t,1,0") == "Copied (terminal clipboard): a.md:L1"
     assert bench.terminal == ["a.md:L1"]
 
 
 def test_text_that_cannot_be_encoded_is_no_error(bench: Bench) -> None:
     bench.install("xsel")
-    assert bench.copy("a\udcffb", DISPLAY=":0").startswith("copied")
-    assert bench.copy("a\udcffb") == "sent to the terminal's clipboard: a�b"
+    assert bench.copy("a\udcffb", DISPLAY=":0").startswith("Copied")
+    assert bench.copy("a\udcffb") == "Copied (terminal clipboard): a�b"
     assert bench.terminal == ["a�b"]
 
 
@@ -124,35 +122,7 @@ def test_copied_text_contains_no_control_character(bench: Bench, environ: dict[s
 
 
 def test_the_message_shows_the_first_line_without_control_characters(bench: Bench) -> None:
-    assert bench.copy("a\x1b]52;c;x\x07\n[b]").endswith("clipboard: a␛]52;c;x␇ …")
+    assert bench.copy("a\x1b]52;c;x\x07\n[b]").endswith("clipboard): a␛]52;c;x␇ …")
     message = bench.copy("x" * 1_000_000)
     assert message.endswith("x …")
     assert len(message) < 250
-
-
-# what is copied
-
-
-def test_a_citation_is_copied_as_it_is_shown() -> None:
-    assert citation_text(LocatedHit(hit(), None)) == str(hit().citation)
-
-
-def test_a_passage_that_moved_is_cited_where_it_is() -> None:
-    cited = replace(hit(), path="a.md", citation=Citation("a.md", SourceSpan(1, 2)), text="one\ntwo")
-    located = Located(SourceSpan(8, 9), "moved", 7)
-    assert citation_text(LocatedHit(cited, located)) == "a.md:L8-L9"
-    assert quotations_text([LocatedHit(cited, located)]) == "a.md:L8-L9\none\ntwo"
-
-
-def test_marked_hits_are_copied_together() -> None:
-    one = replace(hit(), path="a.md", citation=Citation("a.md", SourceSpan(1, 1)), text="one")
-    two = replace(hit(), path="b.md", citation=Citation("b.md", SourceSpan(2, 3)), text="two\nthree")
-    both = [LocatedHit(one, None), LocatedHit(two, None)]
-    assert citations_text(both) == "a.md:L1\nb.md:L2-L3"
-    assert quotations_text(both) == "a.md:L1\none\n\nb.md:L2-L3\ntwo\nthree"
-
-
-def test_a_citation_is_one_line_whatever_the_path_holds() -> None:
-    path = "a\nrm -rf ~\x1b.md"
-    cited = replace(hit(), path=path, citation=Citation(path, SourceSpan(1, 1)))
-    assert citation_text(LocatedHit(cited, None)) == "a␊rm -rf ~␛.md:L1"

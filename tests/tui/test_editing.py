@@ -159,7 +159,7 @@ def test_ctrl_c_in_the_editor_does_not_reach_the_screen(desk: Desk) -> None:
 def test_a_citation_reaches_the_buffer_of_tmux(desk: Desk) -> None:
     desk.start("vi")
     desk.terminal.keys("y")
-    desk.terminal.wait_for("said copied to tmux")
+    desk.terminal.wait_for("said Copied (tmux")
     assert desk.terminal.tmux("show-buffer") == "노트.md:L3"
 
 

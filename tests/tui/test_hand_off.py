@@ -21,6 +21,7 @@ from kebab_tui.settings.settings import Settings
 from kebab_tui.tui import hand_off
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.hand_off import misread
+from kebab_tui.tui.screens.copy_menu import CopyMenu
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.screen import WIDE, Proxy, found, kebab, painted, until
 
@@ -193,9 +194,10 @@ async def test_marked_hits_that_were_never_previewed_are_looked_up_too(desk: Des
         for name in ("a.md", "b.md"):
             desk.write(name, "new line\n\n" + (desk.notes / name).read_text())
         await pilot.press("enter")
-        await until(pilot, lambda: len(desk.opened) == 2)
+        await until(pilot, lambda: desk.opened)
         await until(pilot, lambda: "2 moved" in painted(app))
-    assert desk.lines == ["+5", "+5"]
+    (argv,) = desk.opened
+    assert argv[2] == "silent 2argument|silent! 5|silent 1argument|silent! 5"
 
 
 async def test_a_changed_passage_is_opened_with_a_remark(desk: Desk) -> None:
@@ -277,14 +279,42 @@ async def test_an_ambiguous_path_is_copied_as_an_absolute_path(
     assert texts[0] in (f"{desk.notes}/a.md:L1-L3", f"{other}/a.md:L1-L3")
 
 
-async def test_the_text_goes_with_the_citation(desk: Desk, copied: Iterator[list[str]]) -> None:
+async def test_the_copy_menu_copies_the_first_form_by_enter_and_each_by_its_letter(
+    desk: Desk, copied: Iterator[list[str]]
+) -> None:
     texts = next(copied)
+    desk.write("a.md", "new line\n" * 5 + f"# Wheel\n\n{PASSAGE}")
+    (desk.notes / ".obsidian").mkdir()
     app = desk.screen()
+    note = f"{desk.notes}/a.md"
     async with app.run_test(size=WIDE) as pilot:
         await found(pilot)
+
+        async def copied_by(*keys: str) -> str:
+            texts.clear()
+            await pilot.press("alt+y")
+            await until(pilot, lambda: isinstance(app.screen, CopyMenu))
+            await pilot.press(*keys)
+            await until(pilot, lambda: texts)
+            return texts[0]
+
+        by_enter = await copied_by("enter")
+        assert by_enter.startswith("> # Wheel\n>\n> ") and "seven times" in by_enter
+        assert by_enter.endswith(f"> — [Wheel](file://{note}#L6-L8)")
+        assert await copied_by("alt+y") == await copied_by("q") == by_enter
+        assert await copied_by("down", "enter") == await copied_by("c") == "a.md:L6-L8"
+        assert await copied_by("ㅊ") == "a.md:L6-L8", "the same key under the Korean layout"
+        assert await copied_by("p") == f"{note}:8"
+        assert await copied_by("u") == f"file://{note}#L6-L8"
+        assert await copied_by("o") == "obsidian://open?vault=notes&file=a"
+        context = await copied_by("x")
+        assert context.startswith("### Wheel\n") and "\na.md:L6-L8\n" in context
         await pilot.press("alt+y")
-        await until(pilot, lambda: texts)
-    assert texts[0].startswith("a.md:L1-L3\n") and "seven times" in texts[0]
+        await until(pilot, lambda: isinstance(app.screen, CopyMenu))
+        texts.clear()
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, CopyMenu))
+        assert texts == []
 
 
 async def test_a_pick_names_the_line_of_now(desk: Desk) -> None:
@@ -441,6 +471,19 @@ async def test_an_editor_gets_an_argument_a_line_and_a_line_for_its_first_file(d
     line, *paths = app.return_value or ()
     assert line == "+3"
     assert sorted(paths) == [f"{desk.notes}/a.md", f"{desk.notes}/b.md"]
+
+
+async def test_marked_notes_are_opened_by_one_editor(desk: Desk) -> None:
+    desk.write("b.md", f"# Other\n\n{PASSAGE}")
+    desk.index()
+    app = desk.screen()
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("ctrl+@", "ctrl+@", "enter")
+        await until(pilot, lambda: desk.opened)
+        await pilot.pause()
+    (argv,) = desk.opened
+    assert sorted(word for word in argv if word.endswith(".md")) == [f"{desk.notes}/{one}.md" for one in "ab"]
 
 
 async def test_a_note_with_two_marked_passages_is_opened_once_at_the_first(desk: Desk) -> None:

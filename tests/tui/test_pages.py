@@ -451,7 +451,7 @@ async def test_without_a_window_the_citations_are_copied(
         await pilot.press("enter")
         await until(pilot, lambda: copied)
         last = painted(app).splitlines()[-2]
-        assert f"no viewer {reason} · sent to the terminal's clipboard: " in last
+        assert f"no viewer {reason} · Copied (terminal clipboard): " in last
         assert "[viewer] pdf sets it" in last
         cited = copied.pop()
         assert cited in ("bees.pdf#p=3", "long.pdf#p=2")

@@ -17,6 +17,7 @@ from kebab_tui.tui.explain.what_if import (
     place_change,
     places_moved,
     strip_rows,
+    with_more_meaning,
 )
 from kebab_tui.tui.widgets.segments import row_text, row_width
 from kebab_tui.workspace import Workspace
@@ -105,28 +106,49 @@ def strip(
 
 
 def test_the_strip_shows_every_setting_with_its_key_and_value(base: ExplainedResponse) -> None:
-    assert strip(base, base) == ["what if  [ ] rrf_k 60  { } meaning weight 1  | rerank on"]
+    knobs, hint = strip(base, base)
+    assert knobs == "what if  { } meaning 70 %  [ ] rrf_k 60  | re-ranking on"
+    assert hint == (
+        "{ } sets the order. Re-ranking is on, so [ ] only affects which 75 are considered."
+        " Press | to turn it off."
+    )
 
 
 def test_the_strip_shows_the_changes_and_how_many_hits_move(base: ExplainedResponse) -> None:
     now = turned(base, rrf_k=20, vector_weight=1.5, rerank=False)
-    knobs, summary = strip(base, now)
-    assert knobs == "what if  [ ] rrf_k 60→20  { } meaning weight 1→1.5  | rerank on→off  = reset"
+    knobs, summary, hint = strip(base, now)
+    assert knobs == "what if  { } meaning weight 1→1.5  [ ] rrf_k 60→20  | re-ranking on→off  = reset"
+    assert hint == "{ } and [ ] set the order. Press | for re-ranking."
     changes = places_moved(base, now)
     moved = [changes[hit.hit.row] for hit in base.hits if hit.hit.row in changes]
     up = sum(change > 0 for change in moved)
     assert summary == f"{len(moved)} of {len(base.hits)} hits move: {up} ▲ {len(moved) - up} ▼"
 
 
-def test_the_strip_explains_a_change_that_the_rerank_hides(base: ExplainedResponse) -> None:
+def test_a_setting_that_moves_no_hit_says_so(base: ExplainedResponse) -> None:
     lines = strip(base, turned(base, rrf_k=50))
     assert lines[1] == f"none of {len(base.hits)} hits moves"
-    assert lines[2].startswith("the rerank orders the best 75")
-    assert "(| turns it off)" in lines[2]
+    assert "only affects which 75 are considered" in lines[2]
+
+
+def test_the_share_of_meaning_orders_the_reranked_hits(base: ExplainedResponse) -> None:
+    assert base.fusion is not None
+    settings = with_more_meaning(base.fusion, up=True)
+    assert settings.rerank_keyword == pytest.approx(0.2)
+    settings = with_more_meaning(with_more_meaning(settings, up=True), up=True)
+    assert with_more_meaning(settings, up=True) == settings, "it stops at the whole score"
+    now = Workspace.rescore(base, settings)
+    assert places_moved(base, now)
+    assert len(now.hits) == len(base.hits)
+    assert len(now.candidates) == len(base.candidates)
+    one_word = replace(base.fusion, rerank_keyword=0.6)
+    assert with_more_meaning(one_word, up=False).rerank_keyword == pytest.approx(0.7)
+    plain = replace(base.fusion, rerank=False)
+    assert with_more_meaning(plain, up=True) == replace(plain, vector_weight=1.1)
 
 
 def test_the_strip_names_the_keys_that_the_user_chose(base: ExplainedResponse) -> None:
-    assert strip(base, base, keys=Keys("< >"))[0].startswith("what if  < > rrf_k 60")
+    assert strip(base, base, keys=Keys("< >"))[0].startswith("what if  < > meaning 70 %")
 
 
 def test_a_response_without_fusion_has_no_strip(embedded_sample: Workspace) -> None:

@@ -7,14 +7,24 @@ from textual.app import App
 from textual.widgets import Input
 
 from kebab_tui.domain.errors import Failure
+from kebab_tui.domain.query import SearchQuery
 from kebab_tui.search.why_not import WhyNot, WhyNotStage
 from kebab_tui.tui.actions import ACTIONS
-from kebab_tui.tui.screens.why_not_prompt import MOST_OFFERED, WhyNotPrompt, offer_rows, verdict_rows
+from kebab_tui.tui.screens.why_not_prompt import (
+    MOST_OFFERED,
+    WhyNotChoice,
+    WhyNotPrompt,
+    offer_rows,
+    verdict_rows,
+)
 from kebab_tui.tui.widgets.segments import RowsView, row_text, row_width
-from tests.tui.hits import HOSTILE
+from kebab_tui.workspace import Workspace
+from tests.figures import add_up
+from tests.tui.hits import HOSTILE, hit
 
 pytestmark = pytest.mark.slow
 
+NOTE = hit(text="")
 PATHS = ("infra/docker.md", "infra/port-conflict.md", "infra/포트-충돌.md")
 FILTERED = WhyNot(PATHS[0], "filtered", "left out by tag:rust", "drop the filter to see it")
 
@@ -48,6 +58,22 @@ def test_a_note_that_is_listed_after_all_was_stopped_by_nothing() -> None:
     assert lines[-2:] == ["  rank 3", "  score 0.5123"]
 
 
+@pytest.mark.parametrize("width", [16, 40, 100])
+def test_a_note_in_the_list_stands_beside_the_first_hit(embedded_sample: Workspace, width: int) -> None:
+    why = embedded_sample.why_not(SearchQuery("docker port"), "infra/port-conflict.md")
+    assert why.comparison is not None
+    rows = list(verdict_rows(why, width))
+    assert all(row_width(row) <= max(width, 46) for row in rows)
+    lines = [" ".join(row_text(row).split()) for row in rows]
+    assert "this first costs" in lines
+    table = lines[lines.index("this first costs") + 1 :]
+    parts = [line.split() for line in table if line.split()[0] in ("words", "meaning", "name", "score")]
+    *costs, total = [numbers[3] for numbers in parts]
+    assert add_up(costs, total)
+    assert [numbers[0] for numbers in parts if "most" in numbers] == [why.comparison.decides]
+    assert any(line.startswith("Why not higher?") for line in lines) or width == 16
+
+
 @pytest.mark.parametrize("width", [16, 30, 80])
 def test_hostile_paths_and_details_stay_text_within_the_width(width: int) -> None:
     why = WhyNot(HOSTILE, "no match", HOSTILE, HOSTILE)
@@ -69,9 +95,10 @@ class Host(App[None]):
         super().__init__()
         self.prompt = WhyNotPrompt(ACTIONS, "port conflict")
         self.asked: list[str] = []
+        self.gone: list[WhyNotChoice | None] = []
 
     def on_mount(self) -> None:
-        self.push_screen(self.prompt)
+        self.push_screen(self.prompt, self.gone.append)
 
     def on_why_not_prompt_typed(self, typed: WhyNotPrompt.Typed) -> None:
         self.prompt.offer(typed.part, [path for path in PATHS if typed.part in path])
@@ -94,7 +121,7 @@ async def test_typing_offers_the_paths_that_hold_it() -> None:
         await pilot.pause()
         assert app.focused is app.box
         await pilot.press(*"port")
-        assert app.seen == ["  infra/port-conflict.md"]
+        assert app.seen == ["▌ infra/port-conflict.md"], "what Enter asks about"
 
 
 async def test_a_path_is_completed_by_tab_and_asked_about_by_enter() -> None:
@@ -105,16 +132,19 @@ async def test_a_path_is_completed_by_tab_and_asked_about_by_enter() -> None:
         assert app.box.value == PATHS[0]
         await pilot.press("enter")
         assert app.asked == [PATHS[0]]
-        app.prompt.answer(PATHS[0], FILTERED)
+        app.prompt.answer(PATHS[0], FILTERED, NOTE)
         await pilot.pause()
-        assert app.seen == verdict(FILTERED)
+        assert app.seen == [*verdict(FILTERED), "", "enter: show the note"]
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.gone == [WhyNotChoice(NOTE, in_list=False)]
 
 
 async def test_the_arrows_choose_among_the_offered_paths() -> None:
     app = Host()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        await pilot.press(*"infra", "down", "down", "up", "down")
+        await pilot.press(*"infra", "down", "down", "up")
         assert app.seen[1] == f"▌ {PATHS[1]}"
         await pilot.press("enter")
         assert app.asked == [PATHS[1]]

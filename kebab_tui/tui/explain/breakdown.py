@@ -1,12 +1,13 @@
 """Explains the rank of one hit as rows for a panel of any width.
 
-Prints the tree of its score, then notices, filters, stages and versions of the response. Adds no figure
-and knows no widget. Text of notes and queries is cleaned here.
+Prints why it has its place, in a sentence and compared with the hit above; the what-if; the tree of its
+score; then notices, filters, stages and versions of the response. Adds no figure and knows no widget. Text of
+notes and queries is cleaned here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -41,15 +42,22 @@ _LONGEST_LABEL = 24
 
 
 def explain_rows(
-    explained: ExplainedHit | None, among: ExplainedResponse, width: int, changes: Mapping[ChunkRow, int]
+    explained: ExplainedHit | None,
+    among: ExplainedResponse,
+    width: int,
+    changes: Mapping[ChunkRow, int],
+    what_if: Sequence[Row] = (),
 ) -> list[Row]:
     """All sections with blank rows between them; without a hit only those of the response."""
     response = among.response
     sections = [_notices(among, width), _stages(response), _versions(explained, response, width)]
     if among.filtered is not None:
         sections.insert(1, paragraph(one_line(str(among.filtered)), width))
-    if explained is not None:
-        sections = [_head(explained, changes, width), _computation(explained.tree, width), *sections]
+    if explained is None:
+        sections.insert(0, iter(what_if))
+    else:
+        computation = (*_place(explained, width), *_computation(explained.tree, width))
+        sections = [_head(explained, changes, width), iter(what_if), iter(computation), *sections]
     rows: list[Row] = []
     for section in map(list, sections):
         rows += [(), *section] if rows and section else section
@@ -57,29 +65,12 @@ def explain_rows(
 
 
 def _head(explained: ExplainedHit, changes: Mapping[ChunkRow, int], width: int) -> Iterator[Row]:
-    hit, fused, detail = explained.hit, explained.fused, explained.hit.retrieval
-    rank = f"#{hit.rank}"
-    place = cut_path(one_line(str(hit.citation)), max(width - len(rank) - 1, 0))
-    yield (Segment(f"{rank} {place}", "heading"),)
+    hit, fused = explained.hit, explained.fused
+    yield from paragraph(one_line(explained.headline), width, "heading")
+    if explained.above is not None:
+        yield from paragraph(one_line(explained.above.text), width)
     if fused is not None and (change := place_change(hit.row, fused.rank, changes)):
         yield (Segment("what if: place ", "muted"), Segment(change, "number"))
-    found = "listed by the filters alone: no scores, most recently changed first"
-    steps = [step.label for step in explained.tree.children]
-    if "name" in steps:
-        found = "the query is a name of its note"
-    elif detail.lexical_rank is not None and detail.vector_rank is not None:
-        score = explained.tree.children[0]
-        parts = score.at("rerank_raw" if score.label == "rerank" else "rrf_raw")
-        words, meaning = (round(parts.at(leg).value, 4) for leg in ("words", "meaning"))
-        weightier = "mostly by words" if words > meaning else "mostly by meaning"
-        found = f"found by words and by meaning, {'in equal parts' if words == meaning else weightier}"
-    elif detail.lexical_rank is not None:
-        found = f"found by words alone, rank {detail.lexical_rank} of its list"
-    elif detail.vector_rank is not None:
-        found = f"found by meaning alone, rank {detail.vector_rank} of its list"
-    elif fused is not None and fused.evidence.name:
-        found = "found by its name alone"
-    yield from paragraph(found, width, "muted")
     warnings = {
         "further keyword match: its bm25 does not compare with the scores above it": hit.further,
         "partial match: not all words match": hit.relaxed,
@@ -89,6 +80,12 @@ def _head(explained: ExplainedHit, changes: Mapping[ChunkRow, int], width: int) 
     }
     for text in (text for text, holds in warnings.items() if holds):
         yield from paragraph(f"! {text}", width, "warning")
+
+
+def _place(explained: ExplainedHit, width: int) -> Iterator[Row]:
+    rank = f"#{explained.hit.rank}"
+    place = cut_path(one_line(str(explained.hit.citation)), max(width - len(rank) - 1, 0))
+    yield (Segment(f"{rank} {place}", "muted"),)
 
 
 def _computation(tree: Explanation, width: int) -> Iterator[Row]:

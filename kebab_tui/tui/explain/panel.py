@@ -18,11 +18,11 @@ from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.tui.explain.breakdown import explain_rows
 from kebab_tui.tui.explain.what_if import (
     RRF_K_STEPS,
-    WEIGHT_STEPS,
     Keys,
     next_step,
     places_moved,
     strip_rows,
+    with_more_meaning,
 )
 from kebab_tui.tui.widgets.segments import Row, RowsView, paragraph
 
@@ -57,7 +57,7 @@ class ExplainPanel(RowsView, can_focus=True):
 
     def on_focus(self) -> None:
         keys = self._keys
-        shown = (keys.rrf_k, keys.vector_weight, keys.rerank, keys.reset, "what if")
+        shown = (keys.meaning, keys.rrf_k, keys.rerank, keys.reset, "what if")
         self.border_subtitle = Content(" ".join(shown))
 
     def on_blur(self) -> None:
@@ -106,10 +106,10 @@ class ExplainPanel(RowsView, can_focus=True):
         if (settings := self._settings) is not None:
             self._turn(replace(settings, rrf_k=int(next_step(RRF_K_STEPS, settings.rrf_k, up))))
 
-    def step_vector_weight(self, up: bool) -> None:
+    def step_meaning(self, up: bool) -> None:
+        """Turn the share of meaning in the score that orders the list."""
         if (settings := self._settings) is not None:
-            weight = next_step(WEIGHT_STEPS, settings.vector_weight, up)
-            self._turn(replace(settings, vector_weight=weight))
+            self._turn(with_more_meaning(settings, up))
 
     def toggle_rerank(self) -> None:
         if (settings := self._settings) is not None:
@@ -123,7 +123,7 @@ class ExplainPanel(RowsView, can_focus=True):
         if self._base is not None and settings != self._settings:
             self._rescore(self._base, settings)
             self.lay_out()
-            self.scroll_home(animate=False)  # the settings are on top
+            self.scroll_home(animate=False)  # the effect is on top
 
     def _rescore(self, base: ExplainedResponse, settings: FusionSettings) -> None:
         from kebab_tui.workspace import Workspace  # not loaded before the first paint
@@ -137,5 +137,5 @@ class ExplainPanel(RowsView, can_focus=True):
         if self._base is None or self._now is None:
             return rows
         strip = list(strip_rows(self._base, self._now, self._changes, width, self._keys))
-        rows += explain_rows(self.explained, self._now, width, self._changes)
-        return [*strip, (), *rows] if strip else rows
+        explained = explain_rows(self.explained, self._now, width, self._changes, strip)
+        return [*rows, (), *explained] if rows else explained

@@ -123,7 +123,10 @@ def help_groups(actions: Actions, section: Section) -> tuple[HelpGroup, ...]:
         HelpGroup(
             title,
             tuple(
-                (shown_all(action.all_keys), action.help + (_IN_PANEL if action.panel else ""))
+                (
+                    shown_all(action.all_keys),
+                    action.help + (_IN_PANEL if action.panel and action.screen == "Main" else ""),
+                )
                 for action in actions
                 if action.section == title and action.all_keys
             ),

@@ -18,13 +18,12 @@ from textual.widgets.input import Selection
 
 from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import SearchHit, ambiguous_paths
-from kebab_tui.domain.links import LinkedNote
 from kebab_tui.domain.names import name_key
 from kebab_tui.tui.actions import Actions, ScreenName
 from kebab_tui.tui.history import TypingDebounce
 from kebab_tui.tui.messages import NotesFound
 from kebab_tui.tui.new_note import NewNote, new_note
-from kebab_tui.tui.note_hits import note_hit, path_of
+from kebab_tui.tui.note_hits import hit_of, path_of
 from kebab_tui.tui.preview.pane import Preview
 from kebab_tui.tui.recent_notes import RecentNotes
 from kebab_tui.tui.screens.framed import FramedList, FramedRow, FramedScreen
@@ -49,13 +48,6 @@ class Choice(NamedTuple):
 
     verb: Verb
     note: SearchHit | NewNote
-
-
-def hit_of(note: FoundNote) -> SearchHit:
-    """A note as a hit on its first line or page, without a passage."""
-    found = note.document
-    place = LinkedNote(found.doc_id, found.source, note.root, found.path, found.raw_path, found.title)
-    return note_hit(place, document=found)
 
 
 def note_row(note: FoundNote, *, with_source: bool) -> FramedRow:

@@ -259,6 +259,21 @@ class HitsList(LineView, can_focus=True):
         self._reveal()
         self._post_moved(before)
 
+    def select(self, chunk: ChunkId) -> bool:
+        """Put the cursor on a loaded passage, unfolding its note if necessary; whether it is loaded."""
+        hit = next((hit for hit in self._hits if hit.chunk_id == chunk), None)
+        if hit is None:
+            return False
+        place = self._row_of(chunk)
+        if place is None:
+            self._unfolded.add(hit.doc_id)
+            self._lead = None
+            self._lay_out_around(self.selected)
+            place = self._row_of(chunk)
+            assert place is not None
+        self.move_to(place)
+        return True
+
     def show_rank_changes(self, changes: Mapping[ChunkRow, int]) -> None:
         """Show how many ranks a what-if moves each hit, up positive, until the next response."""
         self._changes = dict(changes)
