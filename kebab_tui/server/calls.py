@@ -38,6 +38,10 @@ class Calls:
         """The result of a call; one that is cancelled while it waits never begins."""
         return await asyncio.get_running_loop().run_in_executor(self._engine, call, self._view)
 
+    def close(self) -> None:
+        """Wait for the running call; the others never begin."""
+        self._engine.shutdown(cancel_futures=True)
+
     def warm_up(self) -> None:
         """Load the model between the calls; at once if nothing is asked."""
         if self._warming is None:

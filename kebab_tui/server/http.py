@@ -169,7 +169,7 @@ class HttpApp:
 
 
 def _headers(pairs: list[tuple[bytes, bytes]], most: int) -> dict[str, str]:
-    if sum(len(name) + len(value) for name, value in pairs) > most:
+    if sum(len(name) + len(value) + 4 for name, value in pairs) > most:
         status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
         raise refused(status, "too_large", f"the headers are larger than {most:,} bytes")
     found: dict[str, str] = {}

@@ -28,7 +28,7 @@ from kebab_tui.server.http import HttpApp, Limits
 from kebab_tui.server.mcp import over_http
 from kebab_tui.server.rest import Reply, Rest, refused
 
-HEADERS_S = 10.0
+STALLED_S = 10.0
 """For the headers of a request; for the rest of a body whose request is answered; for a client that does not
 read."""
 IDLE_S = 60
@@ -147,8 +147,7 @@ class HttpConnection(H11Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]
         self._expect()
-        if len(self.connections) > MOST_CONNECTIONS:
-            self._make_room()
+        self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._expect_nothing()
@@ -166,8 +165,9 @@ class HttpConnection(H11Protocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self.conn.their_state is h11.SEND_BODY:
-            self._expect()  # the rest of a body that nobody reads
+        rest_of_body = self.conn.their_state is h11.SEND_BODY  # that nobody reads
+        if not self._is_answering and (rest_of_body or self.conn.trailing_data[0]):
+            self._expect()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -205,18 +205,18 @@ class HttpConnection(H11Protocol):
         size = str(len(reply.body)).encode()
         headers = [(b"content-type", reply.type.encode()), (b"content-length", size), *reply.headers]
         reason = HTTPStatus(reply.status).phrase.encode()
-        for event in (
+        events = (
             h11.Response(status_code=int(reply.status), headers=headers, reason=reason),
             h11.Data(data=reply.body),
             h11.EndOfMessage(),
-        ):
-            self.transport.write(self.conn.send(event) or b"")
+        )
+        self.transport.write(b"".join(self.conn.send(event) or b"" for event in events))
 
     def _expect(self) -> None:
         """Something must happen soon."""
         self._expect_nothing()
         self._stalled_since = time.monotonic()
-        self._deadline = self.loop.call_later(HEADERS_S, self.transport.abort)
+        self._deadline = self.loop.call_later(STALLED_S, self.transport.abort)
 
     def _expect_nothing(self) -> None:
         if self._deadline is not None:
@@ -224,8 +224,8 @@ class HttpConnection(H11Protocol):
             self._deadline = None
 
     def _make_room(self) -> None:
-        """Close the connection that has stalled longest; this one if all others are answered right now."""
-        stalled = [
-            one for one in self.connections if isinstance(one, HttpConnection) and not one._is_answering
-        ]
-        min(stalled, key=lambda one: one._stalled_since).transport.abort()
+        """Of too many, close the one that has stalled longest; this one if all others are answered now."""
+        present = [one for one in self.connections if not one.transport.is_closing()]
+        if len(present) > MOST_CONNECTIONS:
+            stalled = (one for one in present if isinstance(one, HttpConnection) and not one._is_answering)
+            min(stalled, key=lambda one: one._stalled_since).transport.abort()
