@@ -63,7 +63,6 @@ class Gate:
 def read_token(path: str) -> bytes:
     """The token in a file, which is made if there is none; UsageError if others could have read it."""
     with contextlib.suppress(FileExistsError):
-        own_files.make_folder(os.path.dirname(path) or ".")
         _create(path)
     try:
         descriptor = own_files.open_regular(path)
