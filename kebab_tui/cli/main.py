@@ -50,6 +50,11 @@ VERBS: dict[str, tuple[str, str, str]] = {
     ),
     "eval": ("kebab_tui.cli.eval", "eval_command", "Measure search quality against a set of known answers."),
     "mcp": ("kebab_tui.cli.mcp", "mcp_command", "Let an agent search the notes (MCP); it only reads."),
+    "serve": (
+        "kebab_tui.cli.serve",
+        "serve_command",
+        "Serve search on this machine over HTTP (MCP, REST); read-only.",
+    ),
     "completion": (
         "kebab_tui.cli.main",
         "completion_command",

@@ -11,13 +11,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kebab_tui import __version__
 from kebab_tui.domain.citation import Citation, Located
 from kebab_tui.domain.document import Source
+from kebab_tui.domain.errors import Failure, NotIndexedError
 from kebab_tui.domain.note_uri import uri_of
 from kebab_tui.domain.text import one_line, sanitize
-from kebab_tui.server.view import Passages, ReadLines, Related, RelatedLink
+from kebab_tui.server.view import Passages, ReadLines, Related, RelatedLink, ViewStatus
 from kebab_tui.wire import llm_text
-from kebab_tui.wire.encode import Json, notice
+from kebab_tui.wire.encode import Json, notice, timestamp
 
 if TYPE_CHECKING:
     from kebab_tui.indexing.quote import QuotedHit, QuotedNote
@@ -156,6 +158,34 @@ def libraries(found: Sequence[FoundLibrary]) -> Answer:
         for one in found
     ]
     return Answer(llm_text.library_list(found), {"schema_version": "mcp_libraries.v1", "libraries": listed})
+
+
+def status(found: ViewStatus) -> Json:
+    status: Json = {
+        "schema_version": "serve_status.v1",
+        "version": __version__,
+        "state": "ready",
+        "corpus_revision": found.corpus_revision,
+        "is_watched": found.is_watched,
+        "sources": [
+            {"source": one.source.source_id, "title": one.source.title, "passages": one.source.chunks}
+            for one in found.libraries
+        ],
+    }
+    if found.indexed_ns:
+        status["indexed_at"] = timestamp(found.indexed_ns)
+    return status
+
+
+def no_status(failure: Failure) -> Json:
+    """The status of a server whose index cannot answer."""
+    return {
+        "schema_version": "serve_status.v1",
+        "version": __version__,
+        "state": "not_indexed" if failure.code == NotIndexedError.code else "unavailable",
+        "sources": [],
+        "problem": failure.message,
+    }
 
 
 def _page(found: Passages) -> Json:

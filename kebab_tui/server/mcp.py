@@ -1,35 +1,26 @@
 """The Model Context Protocol, by the official SDK: tools, resources and a prompt over one `AgentView`.
 
-The SDK speaks both eras of the protocol: the handshake of 2024 and 2025, and the stateless one of 2026. One
-thread does all work of the engine; the protocol never waits for it. Errors that a model can act on are
-results with a message and a hint.
+The SDK speaks both eras of the protocol: the handshake of 2024 and 2025, and the stateless one of 2026. The
+protocol never waits for the engine. Errors that a model can act on are results with a message and a hint.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, TypeVar
 
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 
 from kebab_tui import __version__
-from kebab_tui.domain.errors import (
-    Failure,
-    KebabError,
-    NotFoundError,
-    NotIndexedError,
-    RawQueryError,
-    UsageError,
-    failure_of,
-)
+from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.note_uri import SCHEME
 from kebab_tui.domain.text import did_you_mean, one_line
+from kebab_tui.server.calls import Calls, failure_for_agent
 from kebab_tui.server.stdio import Closed, Connection, Wire
 from kebab_tui.server.tools import TOOLS, UNTRUSTED
 from kebab_tui.server.view import AgentView
@@ -39,6 +30,8 @@ T = TypeVar("T")
 _Context = ServerRequestContext[Any, Any]
 
 _MARKS = {"kebab/untrusted": True}
+_GREETINGS = ("initialize", "server/discover")
+"""The requests whose answers have the instructions, in either era."""
 _PROMPT = "answer-with-citations"
 _MOST_NAMED = 20
 _RESOURCE_TOKENS = 20_000
@@ -51,8 +44,7 @@ def serve(workspace: Workspace, view: AgentView, wire: Wire) -> None:
 
 
 async def _serve(workspace: Workspace, view: AgentView, wire: Wire) -> None:
-    agent = Agent(workspace, view)
-    server = await agent.server()
+    server = await Agent(Calls(workspace, view)).server()
     try:
         async with Connection(wire).streams() as (arriving, leaving):
             await server.run(arriving, leaving, server.create_initialization_options())
@@ -60,14 +52,28 @@ async def _serve(workspace: Workspace, view: AgentView, wire: Wire) -> None:
         pass
 
 
+async def over_http(calls: Calls) -> StreamableHTTPSessionManager:
+    """The same server for any number of clients over HTTP.
+
+    No session of any era outlives its request, so none has to be counted or to expire: the server has
+    nothing to tell a client unasked.
+    """
+    server = await Agent(calls).server()
+
+    async def name_present_sources(ctx: _Context, call_next: CallNext) -> HandlerResult:
+        if ctx.method in _GREETINGS:
+            server.instructions = await calls.run(_instructions)
+        return await call_next(ctx)
+
+    server.middleware.append(name_present_sources)
+    return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+
+
 class Agent:
     """The handlers of one server."""
 
-    def __init__(self, workspace: Workspace, view: AgentView) -> None:
-        self._workspace = workspace
-        self._view = view
-        self._engine = ThreadPoolExecutor(1, "engine")
-        self._warming: asyncio.Task[None] | None = None
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
 
     async def server(self) -> Server[Any]:
         made: Server[Any] = Server(
@@ -75,7 +81,8 @@ class Agent:
             version=__version__,
             title="kebab",
             description="Search over folders of notes, with exact citations.",
-            instructions=await self._do(self._instructions),
+            instructions=await self._calls.run(_instructions),
+            get_tool_input_schema=lambda _: None,  # no argument of a tool travels in a header
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list_resources,
@@ -87,38 +94,11 @@ class Agent:
         made.middleware.append(self._warm_after_first)
         return made
 
-    async def _do(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._engine, work)
-
     async def _warm_after_first(self, ctx: _Context, call_next: CallNext) -> HandlerResult:
         """Load the model once the first request is answered: usually the handshake."""
         result = await call_next(ctx)
-        if self._warming is None:
-            self._warming = asyncio.create_task(self._warm())
+        self._calls.warm_up()
         return result
-
-    async def _warm(self) -> None:
-        """Step by step: a call comes between two steps."""
-        steps = self._workspace.warm_up(by_meaning=True)
-        try:
-            while await self._do(lambda: next(steps, _END)) is not _END:
-                pass
-        except Exception:  # noqa: BLE001 - a call reports the same error
-            return
-
-    def _instructions(self) -> str:
-        try:
-            sources = self._view.sources()
-        except KebabError:
-            sources = []
-        named = [f"{one.source_id} ({one_line(one.title)})" for one in sources[:_MOST_NAMED]]
-        more = ", …" if len(sources) > _MOST_NAMED else ""
-        folders = f"Sources: {', '.join(named)}{more}." if named else "Nothing is indexed yet."
-        return (
-            "kebab searches the user's own notes, in Korean and English. `search` finds passages, `read` "
-            "shows the lines around one, `resolve-library-id` and `query-docs` search one library. Cite what "
-            f"you use as the answer prints it, such as infra/port.md:L23-L29. {UNTRUSTED} {folders}"
-        )[:1_200]
 
     async def _list_tools(
         self, ctx: _Context, params: types.PaginatedRequestParams | None
@@ -145,7 +125,7 @@ class Agent:
             hint = did_you_mean(params.name, TOOLS) or f"the tools are: {', '.join(TOOLS)}"
             raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name!r}; {hint}")
         try:
-            answer = await self._do(partial(tool.answer, self._view, params.arguments or {}))
+            answer = await self._calls.run(lambda view: tool.answer(view, params.arguments or {}))
         except Exception as error:  # noqa: BLE001 - one failed call must not end the server
             return _failed(error)
         return types.CallToolResult(
@@ -157,7 +137,7 @@ class Agent:
     ) -> types.ListResourcesResult:
         """The latest notes; all others are found by the template."""
 
-        def recent() -> list[types.Resource]:
+        def recent(view: AgentView) -> list[types.Resource]:
             return [
                 types.Resource(
                     uri=uri,
@@ -165,7 +145,7 @@ class Agent:
                     title=one_line(note.name),
                     mime_type="text/plain",
                 )
-                for note, uri in self._view.recent()
+                for note, uri in view.recent()
             ]
 
         return types.ListResourcesResult(resources=await self._answered(recent))
@@ -189,7 +169,7 @@ class Agent:
             raise MCPError(types.INVALID_PARAMS, f"resources begin with {SCHEME}")
         tool = TOOLS["read"]
         asked = {"target": params.uri, "max_tokens": _RESOURCE_TOKENS}
-        answer = await self._answered(lambda: tool.answer(self._view, asked))
+        answer = await self._answered(lambda view: tool.answer(view, asked))
         contents = types.TextResourceContents(
             uri=params.uri, mime_type="text/plain", text=answer.text, _meta=_MARKS
         )
@@ -222,19 +202,27 @@ class Agent:
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description="Answer with citations.", messages=[message])
 
-    async def _answered(self, work: Callable[[], T]) -> T:
+    async def _answered(self, call: Callable[[AgentView], T]) -> T:
         """Errors of resources are errors of the protocol."""
         try:
-            return await self._do(work)
+            return await self._calls.run(call)
         except Exception as error:  # noqa: BLE001 - one failed request must not end the server
             raise MCPError(types.INVALID_PARAMS, _told(error)[1]) from None
 
 
-class _End:
-    pass
-
-
-_END = _End()
+def _instructions(view: AgentView) -> str:
+    try:
+        sources = view.sources()
+    except KebabError:
+        sources = []
+    named = [f"{one.source_id} ({one_line(one.title)})" for one in sources[:_MOST_NAMED]]
+    more = ", …" if len(sources) > _MOST_NAMED else ""
+    folders = f"Sources: {', '.join(named)}{more}." if named else "Nothing is indexed yet."
+    return (
+        "kebab searches the user's own notes, in Korean and English. `search` finds passages, `read` "
+        "shows the lines around one, `resolve-library-id` and `query-docs` search one library. Cite what "
+        f"you use as the answer prints it, such as infra/port.md:L23-L29. {UNTRUSTED} {folders}"
+    )[:1_200]
 
 
 def _failed(error: Exception) -> types.CallToolResult:
@@ -244,11 +232,5 @@ def _failed(error: Exception) -> types.CallToolResult:
 
 
 def _told(error: Exception) -> tuple[str, str]:
-    """Code and message; those of the index, which have paths of this machine, stay in general terms."""
-    if isinstance(error, UsageError | NotFoundError | NotIndexedError | RawQueryError):
-        failure = Failure(error.code, error.message, error.hint)
-    else:
-        known = failure_of(error)
-        code = known.code if known is not None else "internal"
-        failure = Failure(code, "the index cannot answer now", "ask the user to run `kebab doctor`")
+    failure = failure_for_agent(error)
     return failure.code, "; ".join(one_line(text) for text in (failure.message, failure.hint) if text)

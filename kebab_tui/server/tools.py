@@ -1,7 +1,8 @@
 """The registry of tools: what an agent can ask for, and how each answer reads.
 
 A tool is one entry of `TOOLS`: a struct of arguments, from which its JSON Schema and its checks follow, the
-schema of its answer in `wire/schemas`, and a function that answers. All tools only read.
+schema of its answer in `wire/schemas`, a function that answers, and the path of its endpoint: REST and
+OpenAPI follow. All tools only read.
 """
 
 from __future__ import annotations
@@ -119,6 +120,8 @@ class Tool:
     run: Callable[[AgentView, Any], Answer]
     aliases: Mapping[str, str]
     """Other names of arguments that models tend to write."""
+    path: str
+    """Of its endpoint, below `/api/v1/`."""
 
     @property
     def input_schema(self) -> Json:
@@ -230,6 +233,7 @@ TOOLS: dict[str, Tool] = {
             "mcp_search.v1",
             _search,
             _QUERY_ALIASES | {"tag": "tags", "path_glob": "path", "in": "source"},
+            "search",
         ),
         Tool(
             "read",
@@ -240,6 +244,7 @@ TOOLS: dict[str, Tool] = {
             "mcp_read.v1",
             _read,
             _READ_ALIASES | {"path": "target", "maxTokens": "max_tokens", "lines": "context"},
+            "read",
         ),
         Tool(
             "related",
@@ -250,6 +255,7 @@ TOOLS: dict[str, Tool] = {
             "mcp_related.v1",
             _related,
             _READ_ALIASES | {"path": "target", "k": "limit", "maxResults": "limit"},
+            "related",
         ),
         Tool(
             "resolve-library-id",
@@ -260,6 +266,7 @@ TOOLS: dict[str, Tool] = {
             "mcp_libraries.v1",
             _resolve_library,
             _NAME_ALIASES | {"q": "query", "question": "query"},
+            "libs/search",
         ),
         Tool(
             "query-docs",
@@ -270,6 +277,7 @@ TOOLS: dict[str, Tool] = {
             "mcp_docs.v1",
             _query_docs,
             _QUERY_ALIASES | _LIBRARY_ALIASES,
+            "context",
         ),
     )
 }

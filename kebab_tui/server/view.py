@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _BYTES_A_TOKEN = 3.5
 """Of UTF-8: about 3.5 letters of English or 1.2 of Korean."""
 _MOST_RECENT = 50
+_MOST_SOURCES = 1_000
 _TOKENS_A_NUMBER = 2
 _TOKENS_A_HIT = 130
 """For its citation, source, title and the like, in JSON."""
@@ -91,6 +92,16 @@ class Related:
     total_backlinks: int
     similar: tuple[tuple[QuotedNote, float], ...]
     notices: tuple[Notice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewStatus:
+    """What an agent may know of the whole index. `indexed_ns`: the end of the last run; 0 without one."""
+
+    corpus_revision: int
+    indexed_ns: int
+    is_watched: bool
+    libraries: tuple[FoundLibrary, ...]
 
 
 class AgentView:
@@ -245,6 +256,16 @@ class AgentView:
     def libraries(self, name: str, query: str = "", limit: int = 10) -> list[FoundLibrary]:
         self._refuse_raw(query)
         return self._workspace.find_libraries(name, query, limit, self._scope())
+
+    def status(self) -> ViewStatus:
+        """Raises if the index cannot answer."""
+        workspace = self._workspace
+        return ViewStatus(
+            workspace.revision(),
+            workspace.last_indexed_ns(),
+            workspace.live() is not None,
+            tuple(workspace.find_libraries("", limit=_MOST_SOURCES, filters=self._scope())),
+        )
 
     def library(self, name: str) -> Source:
         """The source of a library id, such as `notes` or `/notes`."""

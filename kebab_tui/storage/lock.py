@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _OURS = (
     "kebab.sqlite", "kebab.seal", "vectors.kebabvec", "sources.json", "writer.lock", "requests", "live.json",
     "embedding.lock", "suspect", "model.txt", "models", "sample-notes", "queries.txt", "recent.txt",
-    "screen.log", "screen.json", "crash.log",
+    "screen.log", "screen.json", "crash.log", "serve.token",
 )  # fmt: skip
 _MOST_BYTES = 65_536
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)

@@ -213,13 +213,20 @@ class BackgroundIndexing:
             elif not self._closing.is_set():
                 self._process = self._launch((self._data_folder, self._config, *folders), self._run_ended)
 
-    def close(self) -> None:
+    def close(self, wait_s: float = 0.0) -> None:
+        """`wait_s`: how long to wait for the processes; one that still runs then is killed."""
         with self._lock:
             self._closing.set()
-            for process in (self._process, self._watcher):
-                if process is not None:
-                    with contextlib.suppress(OSError):
-                        process.terminate()
+            running = [process for process in (self._process, self._watcher) if process is not None]
+        for process in running:
+            with contextlib.suppress(OSError):
+                process.terminate()
+        if wait_s:
+            for process in running:
+                try:
+                    process.wait(wait_s)
+                except subprocess.TimeoutExpired:
+                    process.kill()
 
     def _launch(self, arguments: Sequence[str], ended: Ended) -> subprocess.Popen[str]:
         process = subprocess.Popen(

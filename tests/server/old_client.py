@@ -1,4 +1,7 @@
-"""Talks to a server with version 1 of the SDK, in an environment of its own: python old_client.py COMMAND…"""
+"""Talks to a server with version 1 of the SDK, in an environment of its own.
+
+python old_client.py COMMAND…, or python old_client.py URL TOKEN
+"""
 
 import asyncio
 import json
@@ -8,11 +11,16 @@ from importlib.metadata import version
 
 from mcp import ClientSession, StdioServerParameters  # type: ignore[attr-defined, unused-ignore]
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamablehttp_client  # type: ignore[attr-defined, unused-ignore]
 
 
 async def talk(command: list[str]) -> dict[str, object]:
-    start = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
-    async with stdio_client(start) as (reading, writing), ClientSession(reading, writing) as session:
+    if command[0].startswith("http:"):
+        transport = streamablehttp_client(command[0], headers={"Authorization": f"Bearer {command[1]}"})
+    else:
+        start = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
+        transport = stdio_client(start)
+    async with transport as streams, ClientSession(streams[0], streams[1]) as session:
         greeting = await session.initialize()
         tools = await session.list_tools()
         found = await session.call_tool("search", {"query": "port conflict", "limit": 1})

@@ -42,7 +42,7 @@ def test_a_tool_is_one_entry(view: AgentView, monkeypatch: pytest.MonkeyPatch) -
     def echo(view: AgentView, asked: _Echo) -> Answer:
         return Answer(asked.text, {"echo": asked.text})
 
-    toy = Tool("echo", "Echo", "Says it again.", _Echo, "error.v1", echo, {"words": "text"})
+    toy = Tool("echo", "Echo", "Says it again.", _Echo, "error.v1", echo, {"words": "text"}, "echo")
     monkeypatch.setitem(TOOLS, "echo", toy)
     assert TOOLS["echo"].answer(view, {"words": "a"}).text == "a"
     assert TOOLS["echo"].input_schema["required"] == ["text"]
