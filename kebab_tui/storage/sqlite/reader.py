@@ -22,7 +22,7 @@ from kebab_tui.search.ports import Among, FieldWeights
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite import recovery
 from kebab_tui.storage.sqlite.connection import Detached, is_older, meta_value, translated
-from kebab_tui.storage.sqlite.snapshot import MATCHES, AnswerCache, StoreSnapshot
+from kebab_tui.storage.sqlite.snapshot import MATCHES, AnswerCache, StoreSnapshot, rows_cache
 
 if TYPE_CHECKING:
     from kebab_tui.storage.ports import PendingCount, PendingText, VectorCount
@@ -55,7 +55,8 @@ class StoreReader:
     def snapshot(self) -> Iterator[StoreSnapshot]:
         with self._transaction() as connection:
             local = self._local
-            yield StoreSnapshot(connection, self._weights, local.answers, local.matches, lambda: self._names)
+            caches = local.answers, local.matches, local.passing
+            yield StoreSnapshot(connection, self._weights, *caches, lambda: self._names)
 
     @contextlib.contextmanager
     def catalogue(self) -> Iterator[StoreCatalogue]:
@@ -130,6 +131,7 @@ class StoreReader:
         connection = recovery.open_verified(self._folder)
         self._local.known = connection, stamp
         self._local.answers, self._local.matches = AnswerCache(), AnswerCache(MATCHES)
+        self._local.passing = rows_cache()
         with self._opened_lock:
             self._opened.append(connection)
         return connection

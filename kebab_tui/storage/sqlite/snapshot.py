@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial, reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from kebab_tui.domain.document import chunker_of
 from kebab_tui.domain.errors import RawQueryError
@@ -71,35 +71,75 @@ _NAMES = (
 _ANSWERS = 64
 MATCHES = 1_024
 """How many answers to "does any chunk match" are kept: they are small."""
+_ROWS_BYTES = 48 << 20
+"""Memory for the rows that pass the latest filters: 8 and 1 bytes for each passage."""
+_LISTED = 2_000
+"""Up to so many rows a list of them is faster than a byte for each row of the corpus."""
 _TIES = 500
 """Number of hits behind the last one that are checked for an equal score."""
 _COMMONPLACE_CHUNKS = 2_000
 _COMMONPLACE_SHARE = 0.04
 
 _Answer = TypeVar("_Answer")
+_Value: TypeAlias = str | float | bytes
 
 
 class AnswerCache:
-    """The latest rankings and counts of one revision.
+    """The latest answers of one revision, as many as weigh no more than `most`.
 
     The next page and an explanation repeat a ranking; the next query repeats the count of a frequent word,
-    and whether the notes have its words at all.
+    whether the notes have its words at all, and the filters.
     """
 
-    def __init__(self, most: int = _ANSWERS) -> None:
+    def __init__(self, most: int = _ANSWERS, weigh: Callable[[Any], int] = lambda _: 1) -> None:
         self._most = most
+        self._weigh = weigh
+        self._weight = 0
         self._revision = -1
         self._known: dict[Hashable, Any] = {}
 
     def get(self, revision: int, key: Hashable, compute: Callable[[], _Answer]) -> _Answer:
         if revision != self._revision:
             self._known.clear()
-            self._revision = revision
-        found: _Answer = self._known.pop(key) if key in self._known else compute()
+            self._revision, self._weight = revision, 0
+        if key in self._known:
+            found: _Answer = self._known.pop(key)
+        else:
+            found = compute()
+            self._weight += self._weigh(found)
         self._known[key] = found
-        if len(self._known) > self._most:
-            del self._known[next(iter(self._known))]
+        while self._weight > self._most and len(self._known) > 1:
+            self._weight -= self._weigh(self._known.pop(next(iter(self._known))))
         return found
+
+
+class PassingRows(NamedTuple):
+    """The chunks that pass some filters, as a condition on the full text and its parameter."""
+
+    condition: str
+    value: str | bytes
+
+    @classmethod
+    def of(cls, found: Sequence[int]) -> PassingRows:
+        """A few as a list; many as a string with a byte for each row of the corpus, which SQLite looks up."""
+        if len(found) <= _LISTED:
+            return cls("+chunks_fts.rowid IN (SELECT value FROM json_each(?))", json.dumps(list(found)))
+        passing = bytearray(max(found))
+        for row in found:
+            passing[row - 1] = 1
+        return cls("substr(?, chunks_fts.rowid, 1) = x'01'", bytes(passing))
+
+
+def rows_cache() -> AnswerCache:
+    """The rows that pass the latest filters."""
+    return AnswerCache(_ROWS_BYTES, _bytes_of)
+
+
+def _bytes_of(rows: PassingRows | Sequence[array[int]] | array[int]) -> int:
+    if isinstance(rows, PassingRows):
+        return len(rows.value)
+    parts = [rows] if isinstance(rows, array) else rows
+    return sum(part.itemsize * len(part) for part in parts)
 
 
 class StoreSnapshot:
@@ -111,11 +151,13 @@ class StoreSnapshot:
         weights: FieldWeights,
         answers: AnswerCache,
         matches: AnswerCache,
+        passing: AnswerCache,
         names: Callable[[], NameLists],
     ) -> None:
         self._connection = connection
         self._answers = answers
         self._matches = matches
+        self._passing = passing
         self._names = names
         by_field = (weights.heading, weights.text, weights.title, weights.grams)
         self._bm25 = f"bm25(chunks_fts, 0, 0, {', '.join(map(repr, by_field))})"
@@ -147,7 +189,7 @@ class StoreSnapshot:
         key = ("rank", found, *values, limit)
         return list(self._answers.get(self.revision, key, lambda: self._ranked(found, values, limit)))
 
-    def _ranked(self, found: str, values: Sequence[str | float], limit: int) -> list[Scored]:
+    def _ranked(self, found: str, values: Sequence[_Value], limit: int) -> list[Scored]:
         with _raw_query_errors():
             ranked: list[tuple[ChunkRow, float]] = self._connection.execute(
                 f"{found} ORDER BY score LIMIT ?", [*values, limit + _TIES]
@@ -180,7 +222,7 @@ class StoreSnapshot:
         leaving_out: Sequence[ChunkRow] = (),
         worst: float | None = None,
     ) -> int:
-        values: Sequence[str | float]
+        values: Sequence[_Value]
         if among.match is None:
             chosen, values = _chosen(among)
             statement = f"SELECT count(*) FROM ({chosen})"
@@ -197,7 +239,7 @@ class StoreSnapshot:
             )
 
     def count_by_source(self, among: Among) -> dict[str, int]:
-        values: Sequence[str | float]
+        values: Sequence[_Value]
         if among.match is None:
             found, values = _chosen(among, "c.id AS row")
         else:
@@ -248,20 +290,25 @@ class StoreSnapshot:
     def browse(
         self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[Match] = ()
     ) -> tuple[list[ChunkRow], int]:
-        where, values = rows.predicate(filters)
+        # Notes first, by the index on their times: the number of chunks does not matter.
+        of_note, values = rows.document_predicate(filters)
+        of_chunk, more = rows.chunk_predicate(filters)
         if without:
-            where += (
+            of_note += (
                 " AND d.doc_id NOT IN (SELECT doc_id FROM chunks WHERE id IN "
                 "(SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?))"
             )
             values = [*values, fts5(any_of(tuple(without)))]
-        notes = (
-            f"SELECT min(c.id) AS row, max(d.mtime_ns) AS mtime FROM {rows.FROM} WHERE {where} "
-            "GROUP BY d.doc_id"
+        own = f"FROM chunks c WHERE c.doc_id = d.doc_id AND {of_chunk}"
+        notes = f"FROM documents d JOIN sources s ON s.source_id = d.source_id WHERE {of_note}"
+        counted = f"SELECT count(*) {notes} AND EXISTS (SELECT 1 {own})"
+        total = self._answers.get(
+            self.revision, (counted, *values, *more), lambda: self._number(counted, [*values, *more])
         )
-        total = self._number(f"SELECT count(*) FROM ({notes})", values)
         page = self._connection.execute(
-            f"SELECT row FROM ({notes}) ORDER BY mtime DESC, row LIMIT ? OFFSET ?", (*values, limit, offset)
+            f"SELECT (SELECT min(c.id) {own}) AS row {notes} AND row IS NOT NULL "
+            "ORDER BY d.mtime_ns DESC, row LIMIT ? OFFSET ?",
+            (*more, *values, limit, offset),
         )
         return [ChunkRow(row) for (row,) in page], total
 
@@ -519,14 +566,14 @@ class StoreSnapshot:
         """Every chunk among these; the same object until the revision changes."""
         hangul, others = self._by_script(replace(among, script=None))
         if among.script is None:
-            found = self._answers.get(self.revision, ("rows", among), lambda: hangul + others)
+            found = self._passing.get(self.revision, ("rows", among), lambda: hangul + others)
         else:
             found = hangul if among.script == "hangul" else others
         return cast(Sequence[ChunkRow], found)
 
     def _by_script(self, among: Among) -> list[array[int]]:
         compute = self._matching_by_script if among.match or among.without else self._passing_by_script
-        return self._answers.get(self.revision, ("by script", among), lambda: compute(among))
+        return self._passing.get(self.revision, ("by script", among), lambda: compute(among))
 
     def _matching_by_script(self, among: Among) -> list[array[int]]:
         """From the rows that pass, which an earlier query may have listed."""
@@ -548,7 +595,7 @@ class StoreSnapshot:
         return [array("q", _numbers(rows)) for rows in joined]
 
     def which(self, wanted: Sequence[ChunkRow], among: Among) -> set[ChunkRow]:
-        values: Sequence[str | float]
+        values: Sequence[_Value]
         if among.match is None:
             statement, values = _chosen(among)
             statement += " AND c.id IN (SELECT value FROM json_each(?))"
@@ -568,11 +615,11 @@ class StoreSnapshot:
 
     def _where(
         self, among: Among, scored: Match | None = None, leaving_out: Sequence[ChunkRow] = ()
-    ) -> tuple[str, list[str | float]]:
+    ) -> tuple[str, list[_Value]]:
         """The condition on the full text. A plus hides a row list from FTS5: it would search once per row."""
         if among.match is None:
             raise ValueError("nothing to match")
-        where, parameters = "chunks_fts MATCH ?", list[str | float]([fts5(scored or among.match)])
+        where, parameters = "chunks_fts MATCH ?", list[_Value]([fts5(scored or among.match)])
         if scored is not None:
             where += " AND +chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
             parameters.append(fts5(among.match))
@@ -581,10 +628,17 @@ class StoreSnapshot:
             where += f" AND chunks_fts.rowid BETWEEN {own.format('min')} AND {own.format('max')}"
             parameters += [among.filters.doc_ids[0]] * 2
         others = replace(among.filters, shareable=False)
-        if others.active or among.script is not None:
+        if len(others.doc_ids) == 1 or (among.script is not None and not others.active):
             passing, more = rows.passing_chunks(others, among.script)
             where += f" AND +chunks_fts.rowid IN ({passing})"
             parameters += more
+        elif others.active:
+            among_rows = Among(others, among.script)
+            remembered = self._passing.get(
+                self.revision, ("passing", among_rows), lambda: PassingRows.of(self.rows(among_rows))
+            )
+            where += f" AND {remembered.condition}"
+            parameters.append(remembered.value)
         if among.filters.shareable and self.has_private():  # mostly few rows, unlike those that pass
             where += " AND +chunks_fts.rowid NOT IN (SELECT value FROM json_each(?))"
             parameters.append(self._private_rows)
@@ -596,7 +650,7 @@ class StoreSnapshot:
             parameters.append(json.dumps(list(leaving_out)))
         return where, parameters
 
-    def _number(self, statement: str, values: Sequence[str | float]) -> int:
+    def _number(self, statement: str, values: Sequence[_Value]) -> int:
         return int(self._connection.execute(statement, values).fetchone()[0])
 
     def _words(self, statement: str, values: tuple[str | int, ...]) -> list[str]:
