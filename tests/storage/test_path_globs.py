@@ -17,17 +17,20 @@ from kebab_tui.storage.sqlite import path_globs, step_scale
 from kebab_tui.storage.sqlite.connection import _register_functions
 
 PATHS = (
-    "a.md", "A.MD", "ops/a.md", "Ops/Run_Books/b%.md", "ops/runbooks", "ops/runbooksx/c.md", "ops-2/a.md",
-    "ops/a_b/50%/[x].md", "ops/ab/50/x.md", "노트/김치.md", "노트/요리/찌개.md", "Straße/ÄÖ.md", "straße/äö.md",
-    "ſtory/k.md", "Izmir/İstanbul/ıstakoz.md", "ΣΊΣΥΦΟΣ/ς.md", "привет/МИР.txt", "ﬅ/ﬆ.md", "µ/μ.md", "a\\b/c.md",
-    "deep/er/and/deeper/x.md", "line\nbreak/x.md", "ẞ.md", "Å/å.md", "emoji🎉/x.md", "'quoted'/\"x\".md",
+    "a.md", "A.MD", "ops/a.md", "Ops/Run_Books/b%.md", "ops/runbooks", "ops/runbooksx/c.md",
+    "ops-2/a.md", "ops/a_b/50%/[x].md", "ops/ab/50/x.md", "노트/김치.md", "노트/요리/찌개.md",
+    "Straße/ÄÖ.md", "straße/äö.md", "ſtory/k.md", "Izmir/İstanbul/ıstakoz.md", "ΣΊΣΥΦΟΣ/ς.md",
+    "привет/МИР.txt", "ﬅ/ﬆ.md", "µ/μ.md", "a\\b/c.md", "deep/er/and/deeper/x.md", "line\nbreak/x.md",
+    "ẞ.md", "Å/å.md", "emoji🎉/x.md", "'quoted'/\"x\".md",
 )  # fmt: skip
 GLOBS = (
-    "", "/", "ops", "OPS/", "ops/runbooks", "./ops/a.md", "*", "**", "*.md", "**/*.md", "ops/**", "ops/*", "OPS/?.MD",
-    "ops/**/b*.md", "**/runbooks", "a_b", "50%", "**/50%/*", "ops/a_b", "[!o]*/*", "**/[x].md", "**/[[]x].md", "straße",
-    "STRASSE", "straße/äö.md", "story", "s*ry/**", "k", "istanbul", "I", "ıstakoz", "σίσυφος/*", "ПРИВЕТ", "привет/*.TXT",
-    "ﬅ/*", "μ", "노트", "노트/**", "노트/*/*", "a\\b", "a\\b/*", "deep/**/x.md", "**/deeper/**", "*/*", "??.md", "line\nbreak/*",
-    "a\0", "a**d", "**ops**", "ß", "å", "Å", unicodedata.normalize("NFD", "노트"), unicodedata.normalize("NFD", "ä"), "🎉", '"x"',
+    "", "/", "ops", "OPS/", "ops/runbooks", "./ops/a.md", "*", "**", "*.md", "**/*.md", "ops/**",
+    "ops/*", "OPS/?.MD", "ops/**/b*.md", "**/runbooks", "a_b", "50%", "**/50%/*", "ops/a_b", "[!o]*/*",
+    "**/[x].md", "**/[[]x].md", "straße", "STRASSE", "straße/äö.md", "story", "s*ry/**", "k",
+    "istanbul", "I", "ıstakoz", "σίσυφος/*", "ПРИВЕТ", "привет/*.TXT", "ﬅ/*", "μ", "노트", "노트/**",
+    "노트/*/*", "a\\b", "a\\b/*", "deep/**/x.md", "**/deeper/**", "*/*", "??.md", "line\nbreak/*",
+    "a\0", "a**d", "**ops**", "ß", "å", "Å", unicodedata.normalize("NFD", "노트"),
+    unicodedata.normalize("NFD", "ä"), "🎉", '"x"',
 )  # fmt: skip
 LETTERS = "aAsSiIkK.md/_%\\ıſİ노é É" + "σΣς"
 

@@ -40,9 +40,10 @@ from kebab_tui.search.ports import (
     NamedNote,
     Scored,
 )
-from kebab_tui.storage.sqlite import recovery, rows, schema
+from kebab_tui.storage.sqlite import recovery, rows, schema, top_lists
 from kebab_tui.storage.sqlite.connection import meta_value
 from kebab_tui.storage.sqlite.fts import fts5
+from kebab_tui.storage.sqlite.statistics import collection_of, varints
 
 if TYPE_CHECKING:
     from kebab_tui.search.name_pattern import NamePattern
@@ -75,6 +76,8 @@ _ROWS_BYTES = 48 << 20
 """Memory for the rows that pass the latest filters: 8 and 1 bytes for each passage."""
 _LISTED = 2_000
 """Up to so many rows a list of them is faster than a byte for each row of the corpus."""
+_LOOKED_AT = 2_500
+"""Matches whose notes are looked up for a preview: 10 ms."""
 _TIES = 500
 """Number of hits behind the last one that are checked for an equal score."""
 _COMMONPLACE_CHUNKS = 2_000
@@ -97,6 +100,9 @@ class AnswerCache:
         self._weight = 0
         self._revision = -1
         self._known: dict[Hashable, Any] = {}
+
+    def has(self, revision: int, key: Hashable) -> bool:
+        return revision == self._revision and key in self._known
 
     def get(self, revision: int, key: Hashable, compute: Callable[[], _Answer]) -> _Answer:
         if revision != self._revision:
@@ -159,6 +165,7 @@ class StoreSnapshot:
         self._matches = matches
         self._passing = passing
         self._names = names
+        self._weights = weights
         by_field = (weights.heading, weights.text, weights.title, weights.grams)
         self._bm25 = f"bm25(chunks_fts, 0, 0, {', '.join(map(repr, by_field))})"
 
@@ -182,12 +189,53 @@ class StoreSnapshot:
         leaving_out: Sequence[ChunkRow] = (),
         newest: int | None = None,
     ) -> list[Scored]:
-        where, values = self._where(among, scored, leaving_out)
+        passing = None if newest is None else self._newest_that_pass(among)
+        where, values = self._where(among, scored, leaving_out, passing)
         found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
         if newest is not None:
             found = f"SELECT row, score FROM ({found} ORDER BY rowid DESC LIMIT {int(newest)})"
         key = ("rank", found, *values, limit)
-        return list(self._answers.get(self.revision, key, lambda: self._ranked(found, values, limit)))
+
+        def compute() -> list[Scored]:
+            listed = self._listed(among, found, values, limit) if newest is None and scored is None else None
+            return self._ranked(found, values, limit) if listed is None else listed
+
+        return list(self._answers.get(self.revision, key, compute))
+
+    def _listed(self, among: Among, found: str, values: Sequence[_Value], limit: int) -> list[Scored] | None:
+        """The ranking of a common word by its top list; None if that does not reach so far."""
+        top = top_lists.of_word(self._connection, among.match, self._weights, self.collection())
+        if top is None:
+            return None
+        within = f"{found} AND +chunks_fts.rowid IN (SELECT value FROM json_each(?))"
+        ranked = self._ranked(within, [*values, top.rows], limit)
+        if len(ranked) < limit:
+            return None
+        frequency = self.count(Among(match=among.match))
+        return (
+            ranked if top_lists.density(ranked[-1].bm25, self.collection(), frequency) > top.bound else None
+        )
+
+    def _newest_that_pass(self, among: Among) -> PassingRows | None:
+        """The latest matches that pass the filters, for a quick preview; None if too few of them do.
+
+        The first query with a filter need not wait until all rows that pass it are listed.
+        """
+        others = replace(among.filters, shareable=False)
+        if not others.active or len(others.doc_ids) == 1 or self._passing.has(self.revision, _key_of(among)):
+            return None
+        where, values = self._where(replace(among, filters=SearchFilters(shareable=among.filters.shareable)))
+        condition, more = rows.predicate(others)
+        with _raw_query_errors():
+            found = self._connection.execute(
+                f"SELECT f.row, {condition} FROM (SELECT rowid AS row FROM chunks_fts WHERE {where} "
+                f"ORDER BY rowid DESC LIMIT {_LOOKED_AT}) f CROSS JOIN chunks c ON c.id = f.row "
+                "JOIN documents d ON d.doc_id = c.doc_id JOIN sources s ON s.source_id = d.source_id",
+                [*more, *values],
+            ).fetchall()
+        passing = [row for row, passes in found if passes]
+        is_enough = len(passing) >= _LOOKED_AT // 25 or len(found) < _LOOKED_AT
+        return PassingRows.of(passing) if is_enough else None
 
     def _ranked(self, found: str, values: Sequence[_Value], limit: int) -> list[Scored]:
         with _raw_query_errors():
@@ -512,11 +560,7 @@ class StoreSnapshot:
 
     @cached_property
     def _collection(self) -> Collection:
-        row = self._connection.execute("SELECT block FROM chunks_fts_data WHERE id = 1").fetchone()
-        numbers = _varints(row[0]) if row else []
-        if not numbers or numbers[0] == 0:
-            return Collection(0, 0.0)
-        return Collection(numbers[0], sum(numbers[1:]) / numbers[0])
+        return collection_of(self._connection)
 
     def frequency(self, term: Term) -> int:
         return self._number("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", [fts5(term)])
@@ -524,7 +568,7 @@ class StoreSnapshot:
     def lengths(self, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, int]:
         statement = "SELECT id, sz FROM chunks_fts_docsize WHERE id IN (SELECT value FROM json_each(?))"
         found = self._connection.execute(statement, (json.dumps(wanted),))
-        return {ChunkRow(row): sum(_varints(sizes)) for row, sizes in found}
+        return {ChunkRow(row): sum(varints(sizes)) for row, sizes in found}
 
     def occurrences(self, term: Term, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
         collection, lengths = self.collection(), self.lengths(wanted)
@@ -614,7 +658,11 @@ class StoreSnapshot:
         return self._number(statement, [json.dumps(wanted), *values]) > 0
 
     def _where(
-        self, among: Among, scored: Match | None = None, leaving_out: Sequence[ChunkRow] = ()
+        self,
+        among: Among,
+        scored: Match | None = None,
+        leaving_out: Sequence[ChunkRow] = (),
+        passing: PassingRows | None = None,
     ) -> tuple[str, list[_Value]]:
         """The condition on the full text. A plus hides a row list from FTS5: it would search once per row."""
         if among.match is None:
@@ -628,17 +676,16 @@ class StoreSnapshot:
             where += f" AND chunks_fts.rowid BETWEEN {own.format('min')} AND {own.format('max')}"
             parameters += [among.filters.doc_ids[0]] * 2
         others = replace(among.filters, shareable=False)
-        if len(others.doc_ids) == 1 or (among.script is not None and not others.active):
-            passing, more = rows.passing_chunks(others, among.script)
-            where += f" AND +chunks_fts.rowid IN ({passing})"
-            parameters += more
-        elif others.active:
-            among_rows = Among(others, among.script)
-            remembered = self._passing.get(
-                self.revision, ("passing", among_rows), lambda: PassingRows.of(self.rows(among_rows))
+        if others.active and len(others.doc_ids) != 1:
+            passing = passing or self._passing.get(
+                self.revision, _key_of(among), lambda: PassingRows.of(self.rows(Among(others, among.script)))
             )
-            where += f" AND {remembered.condition}"
-            parameters.append(remembered.value)
+            where += f" AND {passing.condition}"
+            parameters.append(passing.value)
+        elif others.active or among.script is not None:
+            chosen, more = rows.passing_chunks(others, among.script)
+            where += f" AND +chunks_fts.rowid IN ({chosen})"
+            parameters += more
         if among.filters.shareable and self.has_private():  # mostly few rows, unlike those that pass
             where += " AND +chunks_fts.rowid NOT IN (SELECT value FROM json_each(?))"
             parameters.append(self._private_rows)
@@ -655,6 +702,10 @@ class StoreSnapshot:
 
     def _words(self, statement: str, values: tuple[str | int, ...]) -> list[str]:
         return [word for (word,) in self._connection.execute(statement, values)]
+
+
+def _key_of(among: Among) -> Hashable:
+    return "passing", replace(among.filters, shareable=False), among.script
 
 
 def _names(listed: str, path: str) -> tuple[tuple[str, str], ...]:
@@ -695,20 +746,3 @@ def _raw_query_errors() -> Iterator[None]:
         raise RawQueryError(
             f"invalid FTS5 query: {error}", "remove the single quotes to search for the words"
         ) from error
-
-
-def _varints(blob: bytes) -> list[int]:
-    """Decode SQLite's variable-length integers: seven bits per byte, high bit for "more", at most 9 bytes."""
-    numbers = []
-    value = length = 0
-    for byte in blob:
-        length += 1
-        if length == 9:
-            numbers.append(value << 8 | byte)
-            value = length = 0
-        elif byte & 0x80:
-            value = value << 7 | byte & 0x7F
-        else:
-            numbers.append(value << 7 | byte)
-            value = length = 0
-    return numbers
