@@ -350,6 +350,8 @@ class StoreSnapshot:
         own = f"FROM chunks c WHERE c.doc_id = d.doc_id AND {of_chunk}"
         notes = f"FROM documents d JOIN sources s ON s.source_id = d.source_id WHERE {of_note}"
         counted = f"SELECT count(*) {notes} AND EXISTS (SELECT 1 {own})"
+        if of_note == "1":  # in the order of the ids, in which the index on chunks is read once
+            counted = f"SELECT count(*) FROM documents d WHERE d.doc_id > '' AND EXISTS (SELECT 1 {own})"
         total = self._answers.get(
             self.revision, (counted, *values, *more), lambda: self._number(counted, [*values, *more])
         )

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from kebab_tui.search.bm25 import K1, inverse_document_frequency
 from kebab_tui.search.match import Match, Word
 from kebab_tui.search.ports import Collection, FieldWeights
-from kebab_tui.storage.sqlite.connection import meta_value
+from kebab_tui.storage.sqlite.connection import STEPS_BETWEEN_QUESTIONS, meta_value
 
 COMMON = 50_000
 """Passages with a word from which it has a list; scoring fewer takes less than a tenth of a second."""
@@ -37,7 +37,6 @@ _MOST_NEW = 1_000
 _DRIFT = 0.02
 _ROUNDING = 1e-9
 """Far above the error of the arithmetic, far below the difference of two densities."""
-_STEPS_BETWEEN_CHECKS = 100_000
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 
 
@@ -115,7 +114,7 @@ def make(
     ).fetchone()[0]
     if frequency < COMMON:  # `seen` also counts removed passages
         return None
-    connection.set_progress_handler(cancelled, _STEPS_BETWEEN_CHECKS)
+    connection.set_progress_handler(cancelled, STEPS_BETWEEN_QUESTIONS)
     try:
         best = connection.execute(statement, (term, SIZE + 1)).fetchall()
     except sqlite3.OperationalError as error:
@@ -123,7 +122,7 @@ def make(
             raise
         return None
     finally:
-        connection.set_progress_handler(lambda: 0, _STEPS_BETWEEN_CHECKS)
+        connection.set_progress_handler(lambda: 0, STEPS_BETWEEN_QUESTIONS)
     bound = density(best[SIZE][1], collection, frequency) if len(best) > SIZE else 0.0
     rows = json.dumps([row for row, _ in best[:SIZE]], separators=(",", ":"))
     revision = int(meta_value(connection, "corpus_revision") or 0)

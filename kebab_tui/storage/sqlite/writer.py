@@ -311,10 +311,12 @@ class StoreWriter:
             if cancelled():
                 return
             made = top_lists.make(self._connection, word, self.weights, collection, cancelled)
+            if made is None and cancelled():
+                return
             if made is not None:
                 with self._transaction() as connection:
                     connection.execute("INSERT OR REPLACE INTO top_lists VALUES (?, ?, ?, ?, ?, ?)", made)
-        self._may_need_lists = cancelled()
+        self._may_need_lists = False
 
     def _merge(self, cancelled: Callable[[], bool]) -> None:
         if not self._may_need_merging:
