@@ -241,12 +241,14 @@ class Workspace:
 
     def completions(self) -> Completions:
         """Values to complete after filter keys."""
-        from kebab_tui.search.completions import completions_of
+        from kebab_tui.search.completions import MAX_COMPLETIONS, completions_of
 
         try:
             with self._parts.index.reader.catalogue() as catalogue:
                 facets = {
-                    kind.id: catalogue.values(kind.id) for kind in FACETS.values() if kind.key is not None
+                    kind.id: catalogue.values(kind.id, 2 * MAX_COMPLETIONS)  # some are never typed
+                    for kind in FACETS.values()
+                    if kind.key is not None
                 }
                 sources = [(source.source_id, source.documents) for source in catalogue.sources()]
                 return completions_of(facets, sources, catalogue.paths(), catalogue.note_counts())

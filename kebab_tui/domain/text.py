@@ -199,10 +199,10 @@ def share_digits(best: float, score_digits: int) -> int:
 # with a slash, that file or everything below that folder.
 
 _LONGEST = 400
-_WILDCARD = re.compile(r"[*?\[]")
-_GAP = re.compile(r"((?:(?<=/)|\A)\*\*+/|\*\*+)")
+GLOB_WILDCARD = re.compile(r"[*?\[]")
+GLOB_GAP = re.compile(r"((?:(?<=/)|\A)\*\*+/|\*\*+)")
 _SPECIAL = re.compile(r"[\\\[\]&|~^]")
-_PIECE = re.compile(r"\*|\?|\[[!^]?\]?[^\]/]*\]|[^*?\[]+|\[")
+GLOB_PIECE = re.compile(r"\*|\?|\[[!^]?\]?[^\]/]*\]|[^*?\[]+|\[")
 
 
 def glob_regex(pattern: str) -> str:
@@ -212,10 +212,10 @@ def glob_regex(pattern: str) -> str:
     backtracks far. That is enough because another gap or the end of the path follows.
     """
     pattern = unicodedata.normalize("NFC", pattern).removeprefix("./").lstrip("/")
-    if not _WILDCARD.search(pattern):
+    if not GLOB_WILDCARD.search(pattern):
         literal = re.escape(pattern.rstrip("/"))
         return f"(?is){literal}(?:/.*)?" if "/" in pattern else f"(?is).*{literal}.*"
-    first, *rest = _GAP.split(pattern)
+    first, *rest = GLOB_GAP.split(pattern)
     gaps = [
         ("(?:[^/]*/)*?" if gap.endswith("/") else ".*?") + _without_double_stars(part)
         for gap, part in zip(rest[::2], rest[1::2], strict=True)
@@ -228,7 +228,7 @@ def _without_double_stars(piece: str) -> str:
     segments = []
     for segment in piece.split("/"):
         stretches = [""]
-        for part in _PIECE.findall(segment):
+        for part in GLOB_PIECE.findall(segment):
             if part == "*":
                 stretches.append("[^/]*?")
             elif part == "?":
@@ -253,7 +253,7 @@ def glob_problem(pattern: str) -> str | None:
         return f"longer than {_LONGEST} characters"
     if ".." in pattern.split("/"):
         return "'..' leads out of the folder"
-    if "[" in _PIECE.findall(pattern):
+    if "[" in GLOB_PIECE.findall(pattern):
         return "'[' is never closed"
     try:
         re.compile(glob_regex(pattern))

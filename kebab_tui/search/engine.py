@@ -26,6 +26,7 @@ from kebab_tui.domain.hit import (
     partial_matches,
 )
 from kebab_tui.domain.ids import ChunkRow
+from kebab_tui.domain.interruption import uninterruptible
 from kebab_tui.domain.pages import cite
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.search import lexical, match_tree, name_leg
@@ -172,7 +173,10 @@ class SearchEngine:
         if parsed.error is not None:
             raise parsed.error
         filters = merge(query.filters, parsed.filters) if query.filters.active else parsed.filters
-        semantics = None if query.mode == "lexical" else self._semantics()
+        semantics = None
+        if query.mode != "lexical":
+            with uninterruptible():  # vectors that are read serve the next query, too
+                semantics = self._semantics()
         notices: tuple[Notice, ...] = ()
         if isinstance(semantics, Notice):
             if query.mode == "vector":

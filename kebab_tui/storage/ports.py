@@ -127,10 +127,10 @@ class Catalogue(Protocol):
         """At most two chunks whose id starts with `prefix`: two show that it is ambiguous."""
         ...
 
-    def values(self, kind: str) -> list[tuple[str, int]]:
+    def values(self, kind: str, limit: int = -1) -> list[tuple[str, int]]:
         """Every value that a filter for a kind of facet can have, with the number of notes that it finds.
 
-        Most frequent first. Of a nested kind, `a` is a value if `a/b` is.
+        Most frequent first, at most `limit`. Of a nested kind, `a` is a value if `a/b` is.
         """
         ...
 

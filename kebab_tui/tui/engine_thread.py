@@ -34,6 +34,7 @@ from kebab_tui.domain.errors import (
 )
 from kebab_tui.domain.hit import SearchHit, SearchResponse
 from kebab_tui.domain.ids import ChunkRow, DocId
+from kebab_tui.domain.interruption import Superseded, interruptible
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.tui.messages import (
     CompletionsReady,
@@ -87,6 +88,8 @@ _PAINT_S = 0.05
 _STEPS_S = 0.03
 """A long job works this long between two polls; a request interrupts it after one step."""
 _UNKNOWN = -1
+_OF_QUERY = ("page", "explain", "suggest")
+"""Jobs that are of no use once there is another query."""
 
 FIRST_LINKS = 300
 """Links of each direction that are shown at once."""
@@ -130,6 +133,8 @@ class EngineThread:
         self._warming: Iterator[None] | None = None
         self._wake = threading.Condition()
         self._query: _QueryJob | None = None
+        self._cancelled = False
+        """Whether nobody waits for the running query any more."""
         self._is_painted = False
         self._jobs: deque[_Job] = deque()
         self._long_job: Callable[[Workspace], Iterator[bool]] | None = None
@@ -171,14 +176,15 @@ class EngineThread:
         """
         with self._wake:
             if self._jobs:
-                self._drop("page", "explain", "suggest")
+                self._drop(*_OF_QUERY)
             self._query = _QueryJob(generation, query, explain, again)
             self._wake.notify()
 
     def cancel(self) -> None:
-        """Drop the waiting query."""
+        """Drop the waiting query, and end the one that runs."""
         with self._wake:
             self._query = None
+            self._cancelled = True
 
     def painted(self) -> None:
         """The first response is on the screen: the semantic search can go on."""
@@ -379,9 +385,12 @@ class EngineThread:
             generation = query.generation if query else job.generation if job else -1
             try:
                 if query is not None:
-                    self._search(workspace, query)
+                    with interruptible(lambda: self._query is not None or self._cancelled or self._closing):
+                        self._search(workspace, query)
                 elif job is not None:
-                    if (message := job.run(workspace)) is not None:
+                    with interruptible(lambda: self._query is not None or self._closing):
+                        message = job.run(workspace)
+                    if message is not None:
                         self._post_result(message)
                 else:
                     if self._warming is not None:
@@ -389,6 +398,10 @@ class EngineThread:
                     self._poll(workspace)
                     if self._long_job is not None:
                         self._step(workspace)
+            except Superseded:
+                if job is not None and job.name not in _OF_QUERY:
+                    with self._wake:
+                        self._jobs.appendleft(job)  # it begins anew after the query
             except Exception as error:  # noqa: BLE001 - a defect must not end the thread
                 if not isinstance(error, UsageError | RawQueryError):
                     self._revision = _UNKNOWN  # once the index is readable again, that is a change
@@ -401,7 +414,7 @@ class EngineThread:
         with self._wake:
             if not (self._query or self._jobs or self._closing or self._has_steps):
                 self._wake.wait(_POLL_S)
-            query, self._query = self._query, None
+            query, self._query, self._cancelled = self._query, None, False
             if query is not None or not self._jobs:
                 return query, None
             if self._jobs[0].name == "completions":
@@ -503,7 +516,7 @@ class EngineThread:
                 return
         if self._completions_at and now > self._completions_at:
             self._completions_at = 0.0
-            self._post_result(CompletionsReady(workspace.completions()))
+            self._send(_Job("completions", _completions))
 
 
 def _search(workspace: Workspace, query: SearchQuery) -> SearchResponse:

@@ -18,7 +18,7 @@ from kebab_tui.search.ports import Among, FieldCounts, FieldWeights
 from kebab_tui.search.words import grams_phrase, words_phrase
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite.reader import StoreReader
-from kebab_tui.storage.sqlite.snapshot import _varints
+from kebab_tui.storage.sqlite.statistics import varints
 from kebab_tui.storage.sqlite.writer import StoreWriter
 from tests.notes import a_note, a_source
 
@@ -124,7 +124,7 @@ def varint(number: int) -> bytes:
 
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 300), max_size=20))
 def test_varints_of_any_length_are_decoded(numbers: list[int]) -> None:
-    assert _varints(b"".join(map(varint, numbers))) == numbers
+    assert varints(b"".join(map(varint, numbers))) == numbers
 
 
 def test_a_filter_does_not_change_the_figures() -> None:

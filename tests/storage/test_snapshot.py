@@ -344,4 +344,4 @@ def test_the_version_of_an_answer_changes_with_what_made_the_notes(
         with reader.snapshot() as snapshot:
             versions.append(snapshot.lexical_version)
     assert versions[0] != versions[1]
-    assert all(re.fullmatch(r"fts\d-[0-9a-f]{8}", version) for version in versions)
+    assert all(re.fullmatch(r"fts\d+-[0-9a-f]{8}", version) for version in versions)

@@ -668,7 +668,7 @@ class _Catalogue:
         named = (chunk for chunk in chunks if chunk.chunk_id.startswith(prefix))
         return sorted(named, key=lambda chunk: chunk.chunk_id)[:2]
 
-    def values(self, kind: str) -> list[tuple[str, int]]:
+    def values(self, kind: str, limit: int = -1) -> list[tuple[str, int]]:
         fold = FACETS[kind].fold
         held = [
             (fold(one), one)
@@ -676,7 +676,8 @@ class _Catalogue:
             for one in _with_parents(values_of(note.facets, kind), kind)
         ]
         seen, shown = Counter(folded for folded, _ in held), dict(sorted(held, reverse=True))
-        return [(shown[one], seen[one]) for one in sorted(seen, key=lambda one: (-seen[one], one))]
+        values = [(shown[one], seen[one]) for one in sorted(seen, key=lambda one: (-seen[one], one))]
+        return values if limit < 0 else values[:limit]
 
     def note_counts(self) -> dict[str, dict[str, int]]:
         notes = [note for note in self._notes() if note.state == "ok"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,11 +17,12 @@ from textual.message import Message
 from kebab_tui.domain.errors import FilterError, KebabError, RawQueryError, StoreError
 from kebab_tui.domain.hit import RetrievalDetail, SearchHit, SearchResponse
 from kebab_tui.domain.ids import DocId
-from kebab_tui.domain.query import SearchFilters, SearchQuery
+from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.indexing.status import LiveState, Phase
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.ports import Request, Rescan
 from kebab_tui.storage.requests import RequestFolder
+from kebab_tui.storage.sqlite.snapshot import StoreSnapshot
 from kebab_tui.tui import engine_thread
 from kebab_tui.tui.engine_thread import EngineThread
 from kebab_tui.tui.messages import (
@@ -37,6 +39,7 @@ from kebab_tui.tui.messages import (
 )
 from kebab_tui.workspace import Workspace
 from tests.tui.hits import BOTH, answer, hit
+from tests.vault import Vault
 
 _PATIENCE_S = 60.0
 RUST = SearchQuery("rust", "hybrid")
@@ -233,6 +236,77 @@ def test_a_failed_warm_up_is_no_error_before_a_query(begin: Begin) -> None:
         raise StoreError("no", "why")
 
     begin(Engine(bits=(fail,)))
+
+
+# A statement that takes for ever
+
+
+@pytest.fixture
+def stuck(tmp_path: Path) -> Iterator[tuple[Engine, threading.Event]]:
+    """An engine that searches for `stuck` by an endless statement, and an event once it runs."""
+    vault = Vault(tmp_path)
+    vault.write("a.md", "# A\n\nsome words")
+    vault.ingest()
+    runs = threading.Event()
+    reader = vault.workspace._parts.index.reader
+
+    class Stuck(Engine):
+        def search(self, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
+            if query.text == "stuck":
+                self.run_endless()
+            return super().search(query, first_answer)
+
+        def run_endless(self) -> None:
+            with reader.snapshot() as snapshot:
+                assert isinstance(snapshot, StoreSnapshot)
+                snapshot._connection.create_function("runs", 0, runs.set)
+                snapshot._connection.execute(
+                    "WITH RECURSIVE n(x) AS (SELECT runs() IS NULL UNION ALL SELECT 1 FROM n) SELECT count(*) FROM n"
+                ).fetchone()
+
+        def completions(self) -> str:
+            if self.number == 2 and not runs.is_set():
+                self.run_endless()
+            return super().completions()
+
+    yield Stuck(), runs
+    vault.workspace.close()
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_a_newer_question_ends_a_running_statement(
+    begin: Begin, stuck: tuple[Engine, threading.Event], mode: SearchMode
+) -> None:
+    engine, runs = stuck
+    at_work = begin(engine)
+    at_work.thread.ask(1, SearchQuery("stuck", mode), False)
+    assert runs.wait(_PATIENCE_S)
+    at_work.thread.ask(2, SearchQuery("words", "lexical"), False)
+    newer = at_work.next()
+    assert isinstance(newer, SearchDone) and newer.generation == 2
+
+
+def test_a_stopped_question_ends_and_nothing_is_said(
+    begin: Begin, stuck: tuple[Engine, threading.Event]
+) -> None:
+    engine, runs = stuck
+    at_work = begin(engine)
+    at_work.thread.ask(1, SearchQuery("stuck", "lexical"), False)
+    assert runs.wait(_PATIENCE_S)
+    at_work.thread.cancel()
+    assert at_work.kinds_until_silence() == []
+
+
+def test_a_question_comes_before_a_job_that_runs_and_the_job_begins_anew(
+    begin: Begin, stuck: tuple[Engine, threading.Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, runs = stuck
+    at_work = begin(engine, offer_s=0.0)
+    engine.number = 2  # a commit: completions are read again
+    assert runs.wait(_PATIENCE_S)
+    at_work.thread.ask(1, SearchQuery("words", "lexical"), False)
+    kinds = [type(message) for message in at_work.until(CompletionsReady)]
+    assert kinds == [CorpusChanged, SearchDone, CompletionsReady]
 
 
 # A long job

@@ -8,6 +8,7 @@ import sqlite3
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from kebab_tui.domain.document import Chunk, Document, DocumentState, Fingerprint, OtherFiles, Source, Trust
 from kebab_tui.domain.facets import FACETS
@@ -24,6 +25,8 @@ _KNOWN = (
     "SELECT raw_path, doc_id, content_hash, made_by, state, reason, checked_ns, flags, "
     "size, mtime_ns, ctime_ns, inode FROM documents WHERE"
 )
+_SPELLINGS = 100
+"""Notes that are asked how a value is spelled, if only the most frequent values are wanted."""
 
 
 class StoreCatalogue:
@@ -33,16 +36,27 @@ class StoreCatalogue:
         self._connection = connection
 
     def sources(self, *, counted: bool = True) -> list[Source]:
-        of_source = "d WHERE d.source_id = s.source_id"
-        counts = (
-            f"(SELECT count(*) FROM documents {of_source}), "
-            f"(SELECT count(*) FROM chunks c JOIN documents d USING (doc_id) {of_source.removeprefix('d ')})"
-        )
-        statement = (
-            f"SELECT {rows.SOURCE_COLUMNS}, {counts if counted else '0, 0'} "
-            "FROM sources s ORDER BY s.added_ns, s.source_id"
-        )
-        return [rows.to_source(row[:-2], row[-2], row[-1]) for row in self._connection.execute(statement)]
+        statement = f"SELECT {rows.SOURCE_COLUMNS} FROM sources s ORDER BY s.added_ns, s.source_id"
+        sources = [rows.to_source(row) for row in self._connection.execute(statement)]
+        if not counted:
+            return sources
+        by_source = "SELECT source_id, count(*) FROM documents GROUP BY source_id"
+        documents: dict[str, int] = dict(self._connection.execute(by_source).fetchall())
+        chunks: dict[str, int] = {}
+        left = self._number("SELECT count(*) FROM chunks")
+        of_source = "SELECT count(*) FROM documents d JOIN chunks c USING (doc_id) WHERE d.source_id = ?"
+        # The largest source has the rest: most indexes have one folder, or one that is much the largest.
+        for place, source in enumerate(sorted(documents, key=lambda one: documents[one]), 1):
+            chunks[source] = left if place == len(documents) else self._number(of_source, (source,))
+            left -= chunks[source]
+        return [
+            replace(
+                source,
+                documents=documents.get(source.source_id, 0),
+                chunks=chunks.get(source.source_id, 0),
+            )
+            for source in sources
+        ]
 
     def known_files(self, source: SourceId) -> dict[bytes, KnownFile]:
         return self._known("source_id = ?", source)
@@ -133,9 +147,18 @@ class StoreCatalogue:
         values = (prefix[:8], prefix[:8] + "g", prefix)
         return [rows.to_chunk(row) for row in self._connection.execute(statement, values)]
 
-    def values(self, kind: str) -> list[tuple[str, int]]:
+    def values(self, kind: str, limit: int = -1) -> list[tuple[str, int]]:
         """Every value that a filter can have with the number of notes that it finds, most frequent first."""
         found = "SELECT doc_id, folded, value FROM facets WHERE kind = ?1"
+        if not FACETS[kind].nested and limit >= 0:
+            # By the index alone, which lacks the values themselves: those are looked up for the few.
+            statement = (
+                "SELECT (SELECT min(value) FROM (SELECT value FROM facets f WHERE f.kind = ?1 "
+                f"AND f.folded = n.folded LIMIT {_SPELLINGS})), n.notes FROM (SELECT folded, "
+                "count(DISTINCT doc_id) AS notes FROM facets WHERE kind = ?1 GROUP BY folded "
+                "ORDER BY notes DESC, folded LIMIT ?2) n"
+            )
+            return list(self._connection.execute(statement, (kind, limit)))
         if FACETS[kind].nested:  # `a` and `a/b` of `a/b/c`, once a note
             cut = "rtrim(rtrim({0}, replace({0}, '/', '')), '/')"
             found = (
@@ -145,8 +168,8 @@ class StoreCatalogue:
                 f"{found} AND NOT instr(folded, '/') UNION ALL SELECT * FROM part"
             )
         counted = f"SELECT min(value), count(DISTINCT doc_id) AS n FROM ({found})"
-        statement = f"{counted} GROUP BY folded ORDER BY n DESC, folded"
-        return [(value, n) for value, n in self._connection.execute(statement, (kind,))]
+        statement = f"{counted} GROUP BY folded ORDER BY n DESC, folded LIMIT ?2"
+        return list(self._connection.execute(statement, (kind, limit)))
 
     def note_counts(self) -> dict[str, dict[str, int]]:
         """The number of searchable notes by filter key and value: `type`, `lang`, `kind`, `trust`."""

@@ -19,6 +19,7 @@ from typing import Any
 from kebab_tui import own_files
 from kebab_tui.domain import errors
 from kebab_tui.domain.facets import compare, fold
+from kebab_tui.domain.interruption import Superseded, is_superseded
 from kebab_tui.domain.names import distinct_names, is_called_after_its_folder, name_key, name_of, stem_of
 from kebab_tui.domain.text import RECIPE_VERSION, display_path, embedded_hash, glob_regex
 from kebab_tui.storage.sqlite import schema
@@ -28,7 +29,8 @@ _PAGE_BYTES = 16_384
 """A chunk and its columns fill half a page of the default size: larger pages waste less."""
 _CHECKPOINT_PAGES = 8_192
 """Size of the log at which it is copied into the database; a bulk load would copy pages repeatedly."""
-_STEPS_BETWEEN_SIGNALS = 100_000
+STEPS_BETWEEN_QUESTIONS = 100_000
+"""Of SQLite's machine, some milliseconds; then Python handles signals, and a search may be superseded."""
 
 _LOST = ("no such table", "vtable constructor failed")
 """In a database of the right version these errors mean that the table of tables is damaged."""
@@ -67,7 +69,7 @@ def open_writer(path: str) -> sqlite3.Connection:
             connection.execute("PRAGMA journal_size_limit = 67108864")
             _register_functions(connection)
             # Python runs signal handlers between bytecodes: without this, Ctrl+C waits for a long statement.
-            connection.set_progress_handler(lambda: 0, _STEPS_BETWEEN_SIGNALS)
+            connection.set_progress_handler(lambda: 0, STEPS_BETWEEN_QUESTIONS)
             if (version := _user_version(connection)) < schema.SCHEMA_VERSION:
                 if version:
                     _require_space(path)
@@ -159,6 +161,8 @@ def translated(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT and is_superseded():
+            raise Superseded from None
         raise_if_interrupted(error)
         raise translate(error, path) from error
 

@@ -16,13 +16,20 @@ from typing import TYPE_CHECKING
 
 from kebab_tui.domain.errors import StoreDamagedError
 from kebab_tui.domain.ids import ChunkRow
+from kebab_tui.domain.interruption import is_superseded
 from kebab_tui.domain.text import PARTS_VERSION
 from kebab_tui.own_files import Stamp, stamp_of
 from kebab_tui.search.ports import Among, FieldWeights
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite import recovery
-from kebab_tui.storage.sqlite.connection import Detached, is_older, meta_value, translated
-from kebab_tui.storage.sqlite.snapshot import MATCHES, AnswerCache, StoreSnapshot
+from kebab_tui.storage.sqlite.connection import (
+    STEPS_BETWEEN_QUESTIONS,
+    Detached,
+    is_older,
+    meta_value,
+    translated,
+)
+from kebab_tui.storage.sqlite.snapshot import MATCHES, AnswerCache, StoreSnapshot, rows_cache
 
 if TYPE_CHECKING:
     from kebab_tui.storage.ports import PendingCount, PendingText, VectorCount
@@ -55,7 +62,8 @@ class StoreReader:
     def snapshot(self) -> Iterator[StoreSnapshot]:
         with self._transaction() as connection:
             local = self._local
-            yield StoreSnapshot(connection, self._weights, local.answers, local.matches, lambda: self._names)
+            caches = local.answers, local.matches, local.passing
+            yield StoreSnapshot(connection, self._weights, *caches, lambda: self._names)
 
     @contextlib.contextmanager
     def catalogue(self) -> Iterator[StoreCatalogue]:
@@ -128,8 +136,10 @@ class StoreReader:
             del self._local.known
             connection.close()
         connection = recovery.open_verified(self._folder)
+        connection.set_progress_handler(is_superseded, STEPS_BETWEEN_QUESTIONS)
         self._local.known = connection, stamp
         self._local.answers, self._local.matches = AnswerCache(), AnswerCache(MATCHES)
+        self._local.passing = rows_cache()
         with self._opened_lock:
             self._opened.append(connection)
         return connection

@@ -37,6 +37,7 @@ from kebab_tui.domain.scope import SourcePart
 from kebab_tui.domain.text import storable as storable
 from kebab_tui.domain.tokens import grams
 from kebab_tui.search.ports import Script
+from kebab_tui.storage.sqlite import path_globs
 
 Row = sqlite3.Row | tuple[Any, ...]
 
@@ -208,10 +209,20 @@ def predicate(filters: SearchFilters) -> Condition:
     return _all([*_document_conditions(filters), *_chunk_conditions(filters)])
 
 
+def document_predicate(filters: SearchFilters) -> Condition:
+    """The filters on notes; `1` without any."""
+    return _all(_document_conditions(filters))
+
+
+def chunk_predicate(filters: SearchFilters) -> Condition:
+    """The filters on chunks; `1` without any."""
+    return _all(_chunk_conditions(filters))
+
+
 def passing_chunks(filters: SearchFilters, script: Script | None = None, columns: str = "c.id") -> Condition:
     """A SELECT of columns of `c` over the chunks that pass, in one script or in any.
 
-    Filters documents first, each once: a path filter calls a Python function, which is slow.
+    Filters documents first, each once: some filters call a Python function, which is slow.
     """
     in_script = {None: "1", "hangul": "c.hangul", "other": "NOT c.hangul"}[script]
     if not filters.active:
@@ -224,9 +235,8 @@ def passing_chunks(filters: SearchFilters, script: Script | None = None, columns
     where_chunk, more = _all([*of_chunk, (in_script, [])])
     if not of_document:
         return f"SELECT {columns} FROM chunks c WHERE {where_chunk}", more
-    documents = (
-        f"SELECT d.doc_id FROM documents d JOIN sources s ON s.source_id = d.source_id WHERE {where_document}"
-    )
+    sources = "" if filters.trust_min is None else "JOIN sources s ON s.source_id = d.source_id "
+    documents = f"SELECT d.doc_id FROM documents d {sources}WHERE {where_document}"
     chunks = f"SELECT {columns} FROM ({documents}) n CROSS JOIN chunks c ON c.doc_id = n.doc_id"
     return f"{chunks} WHERE {where_chunk}", [*values, *more]
 
@@ -247,8 +257,11 @@ def _document_conditions(filters: SearchFilters) -> list[Condition]:
     if filters.scope:
         conditions.append(_in_scope(filters.scope))
     if filters.paths:
-        conditions.append((" OR ".join(["kebab_glob(?, d.path)"] * len(filters.paths)), list(filters.paths)))
-    conditions += [("NOT kebab_glob(?, d.path)", [pattern]) for pattern in filters.paths_none]
+        globs = [path_globs.condition(pattern) for pattern in filters.paths]
+        anywhere = " OR ".join(f"({passes})" for passes, _ in globs)
+        conditions.append((anywhere, [value for _, values in globs for value in values]))
+    for passes, values in map(path_globs.condition, filters.paths_none):
+        conditions.append((f"NOT ({passes})", values))
     conditions += [("kebab_contains(?, d.title)", [part]) for part in filters.titles]
     if filters.trust_min is not None:
         conditions.append(("coalesce(d.trust, s.trust) >= ?", [int(filters.trust_min)]))

@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial, reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from kebab_tui.domain.document import chunker_of
 from kebab_tui.domain.errors import RawQueryError
@@ -40,10 +40,11 @@ from kebab_tui.search.ports import (
     NamedNote,
     Scored,
 )
-from kebab_tui.storage.sqlite import recovery, rows, schema
+from kebab_tui.storage.sqlite import recovery, rows, schema, top_lists
 from kebab_tui.storage.sqlite.connection import meta_value
 from kebab_tui.storage.sqlite.fts import fts5
 from kebab_tui.storage.sqlite.rows import Value
+from kebab_tui.storage.sqlite.statistics import collection_of, varints
 
 if TYPE_CHECKING:
     from kebab_tui.search.name_pattern import NamePattern
@@ -72,6 +73,12 @@ _NAMES = (
 _ANSWERS = 64
 MATCHES = 1_024
 """How many answers to "does any chunk match" are kept: they are small."""
+_ROWS_BYTES = 48 << 20
+"""Memory for the rows that pass the latest filters: 8 and 1 bytes for each passage."""
+_LISTED = 2_000
+"""Up to so many rows a list of them is faster than a byte for each row of the corpus."""
+_LOOKED_AT = 2_500
+"""Matches whose notes are looked up for a preview: 10 ms."""
 _TIES = 500
 """Number of hits behind the last one that are checked for an equal score."""
 _COMMONPLACE_CHUNKS = 2_000
@@ -81,26 +88,64 @@ _Answer = TypeVar("_Answer")
 
 
 class AnswerCache:
-    """The latest rankings and counts of one revision.
+    """The latest answers of one revision, as many as weigh no more than `most`.
 
     The next page and an explanation repeat a ranking; the next query repeats the count of a frequent word,
-    and whether the notes have its words at all.
+    whether the notes have its words at all, and the filters.
     """
 
-    def __init__(self, most: int = _ANSWERS) -> None:
+    def __init__(self, most: int = _ANSWERS, weigh: Callable[[Any], int] = lambda _: 1) -> None:
         self._most = most
+        self._weigh = weigh
+        self._weight = 0
         self._revision = -1
         self._known: dict[Hashable, Any] = {}
+
+    def has(self, revision: int, key: Hashable) -> bool:
+        return revision == self._revision and key in self._known
 
     def get(self, revision: int, key: Hashable, compute: Callable[[], _Answer]) -> _Answer:
         if revision != self._revision:
             self._known.clear()
-            self._revision = revision
-        found: _Answer = self._known.pop(key) if key in self._known else compute()
+            self._revision, self._weight = revision, 0
+        if key in self._known:
+            found: _Answer = self._known.pop(key)
+        else:
+            found = compute()
+            self._weight += self._weigh(found)
         self._known[key] = found
-        if len(self._known) > self._most:
-            del self._known[next(iter(self._known))]
+        while self._weight > self._most and len(self._known) > 1:
+            self._weight -= self._weigh(self._known.pop(next(iter(self._known))))
         return found
+
+
+class PassingRows(NamedTuple):
+    """The chunks that pass some filters, as a condition on the full text and its parameter."""
+
+    condition: str
+    value: str | bytes
+
+    @classmethod
+    def of(cls, found: Sequence[int]) -> PassingRows:
+        """A few as a list; many as a string with a byte for each row of the corpus, which SQLite looks up."""
+        if len(found) <= _LISTED:
+            return cls("+chunks_fts.rowid IN (SELECT value FROM json_each(?))", json.dumps(list(found)))
+        passing = bytearray(max(found))
+        for row in found:
+            passing[row - 1] = 1
+        return cls("substr(?, chunks_fts.rowid, 1) = x'01'", bytes(passing))
+
+
+def rows_cache() -> AnswerCache:
+    """The rows that pass the latest filters."""
+    return AnswerCache(_ROWS_BYTES, _bytes_of)
+
+
+def _bytes_of(rows: PassingRows | Sequence[array[int]] | array[int]) -> int:
+    if isinstance(rows, PassingRows):
+        return len(rows.value)
+    parts = [rows] if isinstance(rows, array) else rows
+    return sum(part.itemsize * len(part) for part in parts)
 
 
 class StoreSnapshot:
@@ -112,12 +157,15 @@ class StoreSnapshot:
         weights: FieldWeights,
         answers: AnswerCache,
         matches: AnswerCache,
+        passing: AnswerCache,
         names: Callable[[], NameLists],
     ) -> None:
         self._connection = connection
         self._answers = answers
         self._matches = matches
+        self._passing = passing
         self._names = names
+        self._weights = weights
         by_field = (weights.heading, weights.text, weights.title, weights.grams)
         self._bm25 = f"bm25(chunks_fts, 0, 0, {', '.join(map(repr, by_field))})"
 
@@ -141,12 +189,53 @@ class StoreSnapshot:
         leaving_out: Sequence[ChunkRow] = (),
         newest: int | None = None,
     ) -> list[Scored]:
-        where, values = self._where(among, scored, leaving_out)
+        passing = None if newest is None else self._newest_that_pass(among)
+        where, values = self._where(among, scored, leaving_out, passing)
         found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
         if newest is not None:
             found = f"SELECT row, score FROM ({found} ORDER BY rowid DESC LIMIT {int(newest)})"
         key = ("rank", found, *values, limit)
-        return list(self._answers.get(self.revision, key, lambda: self._ranked(found, values, limit)))
+
+        def compute() -> list[Scored]:
+            listed = self._listed(among, found, values, limit) if newest is None and scored is None else None
+            return self._ranked(found, values, limit) if listed is None else listed
+
+        return list(self._answers.get(self.revision, key, compute))
+
+    def _listed(self, among: Among, found: str, values: Sequence[Value], limit: int) -> list[Scored] | None:
+        """The ranking of a common word by its top list; None if that does not reach so far."""
+        top = top_lists.of_word(self._connection, among.match, self._weights, self.collection())
+        if top is None:
+            return None
+        within = f"{found} AND +chunks_fts.rowid IN (SELECT value FROM json_each(?))"
+        ranked = self._ranked(within, [*values, top.rows], limit)
+        if len(ranked) < limit:
+            return None
+        frequency = self.count(Among(match=among.match))
+        return (
+            ranked if top_lists.density(ranked[-1].bm25, self.collection(), frequency) > top.bound else None
+        )
+
+    def _newest_that_pass(self, among: Among) -> PassingRows | None:
+        """The latest matches that pass the filters, for a quick preview; None if too few of them do.
+
+        The first query with a filter need not wait until all rows that pass it are listed.
+        """
+        others = replace(among.filters, shareable=False)
+        if not others.active or len(others.doc_ids) == 1 or self._passing.has(self.revision, _key_of(among)):
+            return None
+        where, values = self._where(replace(among, filters=SearchFilters(shareable=among.filters.shareable)))
+        condition, more = rows.predicate(others)
+        with _raw_query_errors():
+            found = self._connection.execute(
+                f"SELECT f.row, {condition} FROM (SELECT rowid AS row FROM chunks_fts WHERE {where} "
+                f"ORDER BY rowid DESC LIMIT {_LOOKED_AT}) f CROSS JOIN chunks c ON c.id = f.row "
+                "JOIN documents d ON d.doc_id = c.doc_id JOIN sources s ON s.source_id = d.source_id",
+                [*more, *values],
+            ).fetchall()
+        passing = [row for row, passes in found if passes]
+        is_enough = len(passing) >= _LOOKED_AT // 25 or len(found) < _LOOKED_AT
+        return PassingRows.of(passing) if is_enough else None
 
     def _ranked(self, found: str, values: Sequence[Value], limit: int) -> list[Scored]:
         with _raw_query_errors():
@@ -249,20 +338,27 @@ class StoreSnapshot:
     def browse(
         self, filters: SearchFilters, limit: int, offset: int, *, without: Sequence[Match] = ()
     ) -> tuple[list[ChunkRow], int]:
-        where, values = rows.predicate(filters)
+        # Notes first, by the index on their times: the number of chunks does not matter.
+        of_note, values = rows.document_predicate(filters)
+        of_chunk, more = rows.chunk_predicate(filters)
         if without:
-            where += (
+            of_note += (
                 " AND d.doc_id NOT IN (SELECT doc_id FROM chunks WHERE id IN "
                 "(SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?))"
             )
             values = [*values, fts5(any_of(tuple(without)))]
-        notes = (
-            f"SELECT min(c.id) AS row, max(d.mtime_ns) AS mtime FROM {rows.FROM} WHERE {where} "
-            "GROUP BY d.doc_id"
+        own = f"FROM chunks c WHERE c.doc_id = d.doc_id AND {of_chunk}"
+        notes = f"FROM documents d JOIN sources s ON s.source_id = d.source_id WHERE {of_note}"
+        counted = f"SELECT count(*) {notes} AND EXISTS (SELECT 1 {own})"
+        if of_note == "1":  # in the order of the ids, in which the index on chunks is read once
+            counted = f"SELECT count(*) FROM documents d WHERE d.doc_id > '' AND EXISTS (SELECT 1 {own})"
+        total = self._answers.get(
+            self.revision, (counted, *values, *more), lambda: self._number(counted, [*values, *more])
         )
-        total = self._number(f"SELECT count(*) FROM ({notes})", values)
         page = self._connection.execute(
-            f"SELECT row FROM ({notes}) ORDER BY mtime DESC, row LIMIT ? OFFSET ?", (*values, limit, offset)
+            f"SELECT (SELECT min(c.id) {own}) AS row {notes} AND row IS NOT NULL "
+            "ORDER BY d.mtime_ns DESC, row LIMIT ? OFFSET ?",
+            (*more, *values, limit, offset),
         )
         return [ChunkRow(row) for (row,) in page], total
 
@@ -466,11 +562,7 @@ class StoreSnapshot:
 
     @cached_property
     def _collection(self) -> Collection:
-        row = self._connection.execute("SELECT block FROM chunks_fts_data WHERE id = 1").fetchone()
-        numbers = _varints(row[0]) if row else []
-        if not numbers or numbers[0] == 0:
-            return Collection(0, 0.0)
-        return Collection(numbers[0], sum(numbers[1:]) / numbers[0])
+        return collection_of(self._connection)
 
     def frequency(self, term: Term) -> int:
         return self._number("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", [fts5(term)])
@@ -478,7 +570,7 @@ class StoreSnapshot:
     def lengths(self, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, int]:
         statement = "SELECT id, sz FROM chunks_fts_docsize WHERE id IN (SELECT value FROM json_each(?))"
         found = self._connection.execute(statement, (json.dumps(wanted),))
-        return {ChunkRow(row): sum(_varints(sizes)) for row, sizes in found}
+        return {ChunkRow(row): sum(varints(sizes)) for row, sizes in found}
 
     def occurrences(self, term: Term, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, FieldCounts]:
         collection, lengths = self.collection(), self.lengths(wanted)
@@ -520,14 +612,14 @@ class StoreSnapshot:
         """Every chunk among these; the same object until the revision changes."""
         hangul, others = self._by_script(replace(among, script=None))
         if among.script is None:
-            found = self._answers.get(self.revision, ("rows", among), lambda: hangul + others)
+            found = self._passing.get(self.revision, ("rows", among), lambda: hangul + others)
         else:
             found = hangul if among.script == "hangul" else others
         return cast(Sequence[ChunkRow], found)
 
     def _by_script(self, among: Among) -> list[array[int]]:
         compute = self._matching_by_script if among.match or among.without else self._passing_by_script
-        return self._answers.get(self.revision, ("by script", among), lambda: compute(among))
+        return self._passing.get(self.revision, ("by script", among), lambda: compute(among))
 
     def _matching_by_script(self, among: Among) -> list[array[int]]:
         """From the rows that pass, which an earlier query may have listed."""
@@ -568,7 +660,11 @@ class StoreSnapshot:
         return self._number(statement, [json.dumps(wanted), *values]) > 0
 
     def _where(
-        self, among: Among, scored: Match | None = None, leaving_out: Sequence[ChunkRow] = ()
+        self,
+        among: Among,
+        scored: Match | None = None,
+        leaving_out: Sequence[ChunkRow] = (),
+        passing: PassingRows | None = None,
     ) -> tuple[str, list[Value]]:
         """The condition on the full text. A plus hides a row list from FTS5: it would search once per row."""
         if among.match is None:
@@ -582,9 +678,15 @@ class StoreSnapshot:
             where += f" AND chunks_fts.rowid BETWEEN {own.format('min')} AND {own.format('max')}"
             parameters += [among.filters.doc_ids[0]] * 2
         others = replace(among.filters, shareable=False)
-        if others.active or among.script is not None:
-            passing, more = rows.passing_chunks(others, among.script)
-            where += f" AND +chunks_fts.rowid IN ({passing})"
+        if others.active and len(others.doc_ids) != 1:
+            passing = passing or self._passing.get(
+                self.revision, _key_of(among), lambda: PassingRows.of(self.rows(Among(others, among.script)))
+            )
+            where += f" AND {passing.condition}"
+            parameters.append(passing.value)
+        elif others.active or among.script is not None:
+            chosen, more = rows.passing_chunks(others, among.script)
+            where += f" AND +chunks_fts.rowid IN ({chosen})"
             parameters += more
         if among.filters.shareable and self.has_private():  # mostly few rows, unlike those that pass
             where += " AND +chunks_fts.rowid NOT IN (SELECT value FROM json_each(?))"
@@ -602,6 +704,10 @@ class StoreSnapshot:
 
     def _words(self, statement: str, values: tuple[str | int, ...]) -> list[str]:
         return [word for (word,) in self._connection.execute(statement, values)]
+
+
+def _key_of(among: Among) -> Hashable:
+    return "passing", replace(among.filters, shareable=False), among.script
 
 
 def _names(listed: str, path: str) -> tuple[tuple[str, str], ...]:
@@ -642,20 +748,3 @@ def _raw_query_errors() -> Iterator[None]:
         raise RawQueryError(
             f"invalid FTS5 query: {error}", "remove the single quotes to search for the words"
         ) from error
-
-
-def _varints(blob: bytes) -> list[int]:
-    """Decode SQLite's variable-length integers: seven bits per byte, high bit for "more", at most 9 bytes."""
-    numbers = []
-    value = length = 0
-    for byte in blob:
-        length += 1
-        if length == 9:
-            numbers.append(value << 8 | byte)
-            value = length = 0
-        elif byte & 0x80:
-            value = value << 7 | byte & 0x7F
-        else:
-            numbers.append(value << 7 | byte)
-            value = length = 0
-    return numbers

@@ -92,7 +92,9 @@ class SqliteIndex:
         from kebab_tui.storage.sqlite.write_session import write_session
 
         lock = self._leases["write"]
-        return write_session(self._files, lock, command, timeout_s, waiting, saw_crash=saw_crash)
+        return write_session(
+            self._files, lock, command, timeout_s, waiting, saw_crash=saw_crash, weights=self._weights
+        )
 
     def recheck(self, command: str, timeout_s: float, waiting: Waiting) -> str:
         from kebab_tui.storage.sqlite.write_session import recheck

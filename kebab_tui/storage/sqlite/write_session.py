@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from kebab_tui import own_files
 from kebab_tui.domain.errors import StoreDamagedError, StoreLostError
+from kebab_tui.search.ports import FieldWeights
 from kebab_tui.storage.lock import DataFolder, WriterLock, is_ours
 from kebab_tui.storage.ports import Waiting, WriterSession
 from kebab_tui.storage.sqlite import recovery
@@ -27,6 +28,7 @@ def write_session(
     waiting: Waiting,
     *,
     saw_crash: bool = False,
+    weights: FieldWeights | None = None,
 ) -> Iterator[WriterSession]:
     """Acquire the writer's lock; released when the context ends.
 
@@ -43,6 +45,8 @@ def write_session(
             recovery.mark_suspect(folder)
             deferred = recovery.is_suspect(folder)
         writer, healed, read_error = _open_writer(folder, check=not deferred and (killed or suspect))
+
+        writer.weights = weights or writer.weights
 
         def check() -> None:
             recovery.full_check(folder)

@@ -20,11 +20,13 @@ from kebab_tui.domain.document import OtherFiles, Source, SourceState
 from kebab_tui.domain.errors import TEMPORARY, NotFoundError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.text import PARTS_VERSION, RECIPE_VERSION
+from kebab_tui.search.ports import FieldWeights
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite import recovery, rows, schema, vocabulary
+from kebab_tui.storage.sqlite import recovery, rows, schema, top_lists, vocabulary
 from kebab_tui.storage.sqlite.batch import UNSTORABLE, Batch
 from kebab_tui.storage.sqlite.checksum import PageChecksums, generation_of
 from kebab_tui.storage.sqlite.connection import meta_value, open_writer, translated
+from kebab_tui.storage.sqlite.statistics import collection_of
 
 _OBSOLETE = "gone_from_full_text"
 """The key in `meta` of the number of rows that changed or went since the last merge.
@@ -52,7 +54,9 @@ class StoreWriter:
         self._bulk_chunks = bulk_chunks
         self._seal = PageChecksums(folder)
         self._seal.remove()
-        self._may_need_merging = True
+        self._may_need_merging = self._may_need_lists = True
+        self.weights = FieldWeights()
+        """Those of the readers, for the top lists."""
         try:
             self._connection = open_writer(folder.database)
         except BaseException:
@@ -143,6 +147,7 @@ class StoreWriter:
     def _finish(self, batch: Batch) -> Applied:
         applied = batch.finish(self._bulk_chunks)
         self._count_obsolete(batch.obsolete_rows)
+        self._may_need_lists |= applied.chunks_added > 0
         if batch.visible:
             self._set_meta("corpus_revision", applied.revision)
             self._prune_log(applied.revision)
@@ -265,6 +270,7 @@ class StoreWriter:
                 connection.execute(f"DROP TRIGGER IF EXISTS {trigger.split()[2]}")
             connection.execute("DROP TABLE IF EXISTS chunks_fts")
             connection.execute("DROP TABLE IF EXISTS names_fts")
+            connection.execute("DELETE FROM top_lists")
             connection.execute("UPDATE chunks SET grams = kebab_grams(title, heading_path, text)")
             connection.execute("UPDATE note_names SET grams = kebab_grams('', '', names)")
             for statement in (schema.FTS_TABLE, schema.NAMES_FTS_TABLE, *triggers):
@@ -275,6 +281,7 @@ class StoreWriter:
             connection.execute("INSERT INTO chunks_fts(chunks_fts) VALUES ('rebuild')")
             connection.execute("INSERT INTO names_fts(names_fts) VALUES ('rebuild')")
             vocabulary.relearn(connection)
+            self._may_need_lists = True
             connection.execute("DELETE FROM meta WHERE key = ?", (_OBSOLETE,))
             self._set_meta("fts_signature", schema.fts_signature())
             self._bump()
@@ -285,7 +292,33 @@ class StoreWriter:
             self.rebuild_full_text()
 
     def merge_full_text(self, cancelled: Callable[[], bool] = lambda: False) -> None:
-        """Merge deleted rows away once there are many; checks only after rows were deleted."""
+        """Merge deleted rows away once there are many, and list the best passages of common words.
+
+        Checks only after rows were deleted or added.
+        """
+        self._merge(cancelled)
+        try:
+            with translated(self._folder.database):
+                self._make_top_lists(cancelled)
+        except TEMPORARY:
+            self._may_need_lists = False  # as for a merge
+
+    def _make_top_lists(self, cancelled: Callable[[], bool]) -> None:
+        if not self._may_need_lists:
+            return
+        collection = collection_of(self._connection)
+        for word in top_lists.missing(self._connection, self.weights, collection):
+            if cancelled():
+                return
+            made = top_lists.make(self._connection, word, self.weights, collection, cancelled)
+            if made is None and cancelled():
+                return
+            if made is not None:
+                with self._transaction() as connection:
+                    connection.execute("INSERT OR REPLACE INTO top_lists VALUES (?, ?, ?, ?, ?, ?)", made)
+        self._may_need_lists = False
+
+    def _merge(self, cancelled: Callable[[], bool]) -> None:
         if not self._may_need_merging:
             return
         try:
