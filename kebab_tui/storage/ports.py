@@ -237,7 +237,9 @@ class FollowedVectors(Protocol):
     @property
     def index(self) -> VectorIndex: ...
 
-    def open(self) -> Opened: ...
+    def open(self, *, fully: bool = False) -> Opened:
+        """`fully`: check all that is stored, also what was found valid before."""
+        ...
 
     def catch_up(self) -> bool:
         """Apply new changes; whether there were any."""
