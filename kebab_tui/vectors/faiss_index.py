@@ -28,7 +28,6 @@ from kebab_tui.search.ports import Among, Near, PartCosines, Vector
 from kebab_tui.vectors.segment import (
     Codes,
     FaissSegment,
-    Pool,
     Rows,
     SlotMask,
     Slots,
@@ -94,15 +93,9 @@ class FaissIndex:
         snapshot = self._snapshot
         valid = validated_query(query, snapshot.base.dims)
         allowed = [None if one is None else self._resolve(one) for one in among]
-        return lambda: self._nearest(snapshot, valid, k, allowed)
-
-    def _nearest(
-        self, snapshot: VectorSnapshot, query: Vector, k: int, allowed: Sequence[Sequence[ChunkRow] | None]
-    ) -> list[list[Near]]:
-        if k <= 0:
-            return [[] for _ in allowed]
-        pool = snapshot.base.pool_of(query)
-        return [snapshot.nearest(query, k, self._filter(snapshot, rows), pool) for rows in allowed]
+        return lambda: [
+            snapshot.nearest(valid, k, self._filter(snapshot, rows)) if k > 0 else [] for rows in allowed
+        ]
 
     def cosines(self, query: Vector, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, float]:
         snapshot = self._snapshot
@@ -244,9 +237,9 @@ class VectorSnapshot:
             base &= self.alive.mask
         return Filter(SlotMask(base), SlotMask(self.delta.mask_of(rows)))
 
-    def nearest(self, query: Vector, k: int, among: Filter, pool: Pool | None) -> list[Near]:
-        in_base = self.base.best(query, k, among.base, pool)
-        in_delta = self.delta.best(query, k, among.delta, None)
+    def nearest(self, query: Vector, k: int, among: Filter) -> list[Near]:
+        in_base = self.base.best(query, k, among.base)
+        in_delta = self.delta.best(query, k, among.delta)
         rows = np.concatenate([self.base.rows[in_base], self.delta.rows[in_delta]])
         cosines = exact_cosines(self._codes(in_base, in_delta), query)
         order = np.lexsort((rows, -cosines))

@@ -6,10 +6,11 @@ Each code then is `0.65 * part + 0.35 * whole`, where `whole` is the sum of the 
 length 1. So the cosine of the row is the greatest product of the query and a slot: FAISS ranks by it.
 
 A segment of up to 2,048 vectors is scanned with NumPy and never loads FAISS, which shortens a cold
-start noticeably. A larger one is scanned exactly (SQfp16); on request it gets a coarse index (RaBitQ
-fast scan), whose best slots are refined on the same fp16 codes. How many are refined does not depend on
-how many are asked for, so that the pages of a list fit. No IDMap: it would hold a replaced row twice
-under one id.
+start noticeably. A larger one is scanned exactly (SQfp16); on request it gets a coarse index (RaBitQ),
+whose best slots are refined on the same fp16 codes. How many are refined does not depend on how many are
+asked for, so that the pages of a list fit. RaBitQ's fast scan would take three quarters of the time, but
+it knows no filters, and it cannot search memory that is mapped from a file. No IDMap: it would hold a
+replaced row twice under one id.
 
 FAISS checks its input with `assert`: with `python -O` it reads a vector of another length out of
 bounds, and it ranks a NaN anywhere. So this module validates all vectors first.
@@ -21,7 +22,7 @@ import itertools
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -53,11 +54,12 @@ _DENSE = 0.25
 """From this share on, fetching more and filtering is 1.2x to 3x faster than the selector."""
 _POOL = 4_096
 """The best slots by the coarse index, all of which are refined."""
-_POOL_SHARE = 1 / 16
-"""A filter that passes less finds too few in the pool."""
-_SURE = 8
-"""Of the pool, after the filter, one part in so many certainly has the nearest vectors."""
-_FEWEST_SURE = 16
+_COARSE_SHARE = 1 / 16
+"""A filter that passes less is faster without the coarse index."""
+_SURE = 4
+"""The best of them, one part in so many, are the nearest of all."""
+_QUERY_BITS = 4
+"""Of each number of a query that the coarse index compares; 8 take longer and find no more."""
 _ROUNDING = 1e-5
 """More than the error of FAISS's fp32 sums."""
 _BLOCK = 8_192
@@ -165,20 +167,12 @@ class SlotMask:
         self.share = self.count / max(1, len(mask))
 
     @cached_property
-    def parameters(self) -> faiss.SearchParameters:
+    def selector(self) -> faiss.IDSelector:
         import faiss
 
         bits = np.packbits(self.mask, bitorder="little")
         # The stubs know only the C++ constructors; the Python ones keep their arguments alive.
-        selector = faiss.IDSelectorBitmap(bits)  # type: ignore[call-arg,arg-type]
-        return faiss.SearchParameters(sel=selector)  # type: ignore[call-arg]
-
-
-class Pool(NamedTuple):
-    """Slots, the best first."""
-
-    scores: Scores
-    slots: Slots
+        return faiss.IDSelectorBitmap(bits)  # type: ignore[call-arg,arg-type]
 
 
 class FaissSegment:
@@ -197,7 +191,7 @@ class FaissSegment:
         self._flat: faiss.IndexScalarQuantizer | None = None
         self._packed: Packed | None = None
         """The coarse index as it is stored."""
-        self._coarse: faiss.IndexRaBitQFastScan | None = None
+        self._coarse: faiss.IndexRaBitQ | None = None
         self._refined: faiss.IndexRefine | None = None
         self._making = threading.Lock()
 
@@ -248,29 +242,24 @@ class FaissSegment:
         marked: Mask = table[self.rows - low]
         return marked
 
-    def best(self, query: Vector, count: int, allowed: SlotMask | None, pool: Pool | None) -> Slots:
+    def best(self, query: Vector, count: int, allowed: SlotMask | None) -> Slots:
         """Slots that include the best of the `count` best allowed rows, and all that tie with the last.
 
-        The coarse index may miss rows, but the same ones whatever `count` is. `pool`: its slots for this
-        query, by `pool_of`.
+        The coarse index may miss rows, but the same ones whatever `count` is.
         """
-        if pool is None or (allowed is not None and allowed.share < _POOL_SHARE):
-            return self._exactly(query, count, allowed)[1]
-        scores, slots = pool.scores, pool.slots
-        if allowed is not None:
-            passed = allowed.mask[slots]
-            scores, slots = scores[passed], slots[passed]
-        sure = len(slots) // _SURE if len(pool.slots) < len(self) else len(slots)
-        while 0 < sure < len(slots) and scores[sure - 1] - scores[sure] <= _ROUNDING:
-            sure -= 1  # a tie stays together
-        if len(pool.slots) < len(self) and sure < _FEWEST_SURE:
-            return self._exactly(query, count, allowed)[1]
-        best = self._prefix(scores[:sure], slots[:sure], count)
-        if best is not None or sure == len(slots):
-            return slots[:sure] if best is None else best[1]
-        # Behind what is sure, the exact order continues, without the better slots that the pool missed.
-        bound, missed = (scores[sure - 1] + scores[sure]) / 2, _SLACK
         total = len(self) if allowed is None else allowed.count
+        if not self.is_coarse or total <= max(2 * _POOL, _COARSE_SHARE * len(self)):
+            return self._exactly(query, count, allowed)[1]
+        scores, slots = self._refined_pool(query, allowed)
+        sure = len(slots) // _SURE
+        while sure and scores[sure - 1] - scores[sure] <= _ROUNDING:
+            sure -= 1  # a tie stays together
+        best = self._prefix(scores[:sure], slots[:sure], count)
+        if best is not None:
+            return best[1]
+        # Behind what is sure, the exact order continues, without the better slots that the pool missed.
+        bound = (scores[sure - 1] + scores[sure]) / 2 if sure else np.inf
+        missed = _SLACK
         while True:
             exact, further = self._exactly(query, count + missed, allowed)
             behind = exact < bound
@@ -278,10 +267,6 @@ class FaissSegment:
             if better <= min(missed + sure, len(exact) - 1) or len(exact) == total:
                 return np.concatenate([slots[:sure], further[behind]])
             missed = max(better, 2 * missed)
-
-    def pool_of(self, query: Vector) -> Pool | None:
-        """The best slots by the coarse index, with their exact scores; None without one."""
-        return Pool(*self._query(self._refining, query, _POOL, None)) if self.is_coarse else None
 
     def _exactly(self, query: Vector, count: int, allowed: SlotMask | None) -> tuple[Scores, Slots]:
         """As `best`, of all rows."""
@@ -334,7 +319,7 @@ class FaissSegment:
         import faiss
 
         centre = faiss.vector_to_array(self._coarse.center)
-        codes = faiss.AlignedTable_to_array(self._coarse.codes)
+        codes = faiss.vector_to_array(self._coarse.codes)  # type: ignore[attr-defined]  # newer than the stubs
         mark = np.frombuffer(_packed_by(faiss.__version__), np.uint8)
         return np.concatenate([mark, centre.view(np.uint8), codes])
 
@@ -348,35 +333,30 @@ class FaissSegment:
         mark = _packed_by(faiss.__version__)
         if packed[: len(mark)].tobytes() != mark:
             raise ValueError("the coarse index was packed by another FAISS")
-        if len(packed) != len(mark) + 4 * self.dims + self._coarse_codes(self._new_coarse()):
+        size = self._new_coarse().code_size  # type: ignore[attr-defined]  # as above
+        if len(packed) != len(mark) + 4 * self.dims + len(self) * size:
             raise ValueError("the coarse index belongs to other vectors")
         if not (np.abs(self._centre(packed)) <= 1).all():  # the norm of its vectors is 1; also False for NaN
             raise ValueError("the coarse index has no centre")
         self._packed = packed
 
-    def _coarse_codes(self, coarse: faiss.IndexRaBitQFastScan) -> int:
-        """Bytes of the codes of all slots."""
-        blocks = -(-len(self) // coarse.bbs)
-        return int(blocks * coarse.bbs * coarse.code_size)  # type: ignore[attr-defined]  # newer than the stubs
-
     def _centre(self, packed: Packed) -> npt.NDArray[np.float32]:
         return np.frombuffer(packed, np.float32, self.dims, _MARK_BYTES)
 
-    def _unpacked(self, packed: Packed) -> faiss.IndexRaBitQFastScan:
+    def _unpacked(self, packed: Packed) -> faiss.IndexRaBitQ:
         import faiss
 
         coarse = self._new_coarse()
         faiss.copy_array_to_vector(self._centre(packed), coarse.center)
-        faiss.copy_array_to_AlignedTable(packed[_MARK_BYTES + 4 * self.dims :], coarse.codes)
-        coarse.ntotal, coarse.is_trained = len(self), True
-        coarse.ntotal2 = -(-len(self) // coarse.bbs) * coarse.bbs  # type: ignore[attr-defined]  # as above
+        _let_read(coarse, packed[_MARK_BYTES + 4 * self.dims :], len(self))
+        coarse.is_trained = True
         return coarse
 
-    def _new_coarse(self) -> faiss.IndexRaBitQFastScan:
+    def _new_coarse(self) -> faiss.IndexRaBitQ:
         import faiss
 
         faiss.omp_set_num_threads(1)
-        return faiss.IndexRaBitQFastScan(self.dims, faiss.METRIC_INNER_PRODUCT)
+        return faiss.IndexRaBitQ(self.dims, faiss.METRIC_INNER_PRODUCT)
 
     @property
     def _exact(self) -> faiss.IndexScalarQuantizer:
@@ -386,12 +366,7 @@ class FaissSegment:
 
                 quantizer = faiss.ScalarQuantizer.QT_fp16
                 flat = faiss.IndexScalarQuantizer(self.dims, quantizer, faiss.METRIC_INNER_PRODUCT)
-                # FAISS reads NumPy's memory or that of the mapped file. The segment owns it.
-                start = faiss.swig_ptr(self.codes.reshape(-1).view(np.uint8))
-                no_owner = flat.codes.owner  # type: ignore[attr-defined]  # newer than the stubs, as is the next
-                view = faiss.MaybeOwnedVectorUInt8.create_view(start, self.codes.nbytes, no_owner)  # type: ignore[attr-defined]
-                flat.codes = view
-                flat.ntotal = len(self)
+                _let_read(flat, self.codes.reshape(-1).view(np.uint8), len(self))
                 self._flat = flat
             return self._flat
 
@@ -408,26 +383,50 @@ class FaissSegment:
                 self._refined = faiss.IndexRefine(self._coarse, exact)
             return self._refined
 
+    def _refined_pool(self, query: Vector, allowed: SlotMask | None) -> tuple[Scores, Slots]:
+        import faiss
+
+        selector = None if allowed is None else allowed.selector
+        coarse = faiss.RaBitQSearchParameters(qb=_QUERY_BITS, sel=selector)  # type: ignore[call-arg]  # as above
+        return self._query(
+            self._refining, query, _POOL,
+            faiss.IndexRefineSearchParameters(k_factor=1.0, base_index_params=coarse),  # type: ignore[call-arg]
+        )  # fmt: skip
+
     def _scan(self, query: Vector, fetch: int, allowed: SlotMask | None) -> tuple[Scores, Slots]:
-        if allowed is not None and allowed.share >= _DENSE:
+        if allowed is None:
+            return self._query(self._exact, query, fetch, None)
+        if allowed.share >= _DENSE:
             enough = min(len(self), int(fetch / allowed.share * 1.25) + _SLACK)
             scores, slots = self._query(self._exact, query, enough, None)
             passed = allowed.mask[slots]
             if np.count_nonzero(passed) >= fetch:  # then these are the best allowed ones
                 return scores[passed][:fetch], slots[passed][:fetch]
-        return self._query(self._exact, query, fetch, allowed)
+        import faiss
+
+        parameters = faiss.SearchParameters(sel=allowed.selector)  # type: ignore[call-arg]
+        return self._query(self._exact, query, fetch, parameters)
 
     def _query(
-        self, index: faiss.Index, query: Vector, fetch: int, allowed: SlotMask | None
+        self, index: faiss.Index, query: Vector, fetch: int, parameters: faiss.SearchParameters | None
     ) -> tuple[Scores, Slots]:
         import faiss
 
         # The setting is per thread; with several threads one query is 3x slower.
         faiss.omp_set_num_threads(1)
-        parameters = None if allowed is None else allowed.parameters
-        scores, slots = index.search(query[np.newaxis], min(fetch, len(self)), params=parameters)
+        scores, slots = index.search(query[np.newaxis], fetch, params=parameters)
         found = slots[0] >= 0
         return scores[0][found], slots[0][found]
+
+
+def _let_read(index: faiss.IndexScalarQuantizer | faiss.IndexRaBitQ, codes: Packed, count: int) -> None:
+    """Let FAISS read NumPy's memory, or that of a mapped file. The segment owns it."""
+    import faiss
+
+    no_owner = index.codes.owner  # type: ignore[union-attr]  # newer than the stubs, as are the next two
+    view = faiss.MaybeOwnedVectorUInt8.create_view(faiss.swig_ptr(codes), codes.nbytes, no_owner)  # type: ignore[attr-defined]
+    index.codes = view  # type: ignore[union-attr]
+    index.ntotal = count
 
 
 def _packed_by(version: str) -> bytes:
