@@ -260,6 +260,14 @@ class Writer(Protocol):
         """Commit `changes` as one revision. A note that cannot be stored gets the state `failed`."""
         ...
 
+    def begin_load(self, files: int) -> None:
+        """So many files follow: a backend may now prefer fast writing to fast reading."""
+        ...
+
+    def end_load(self) -> None:
+        """All of them are stored."""
+        ...
+
     def save_sources(self, sources: Sequence[Source]) -> None:
         """Add or update sources; their notes stay."""
         ...

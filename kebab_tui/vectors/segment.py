@@ -263,10 +263,11 @@ class FaissSegment:
         while True:
             exact, further = self._exactly(query, count + missed, allowed)
             behind = exact < bound
-            better = len(exact) - int(np.count_nonzero(behind))
-            if better <= min(missed + sure, len(exact) - 1) or len(exact) == total:
+            lost = np.unique(self.rows[further[~behind & ~np.isin(further, slots[:sure])]])
+            if (len(lost) <= missed and behind.any()) or len(exact) == total:
+                behind &= ~np.isin(self.rows[further], lost)
                 return np.concatenate([slots[:sure], further[behind]])
-            missed = max(better, 2 * missed)
+            missed = max(len(lost), 2 * missed)
 
     def _exactly(self, query: Vector, count: int, allowed: SlotMask | None) -> tuple[Scores, Slots]:
         """As `best`, of all rows."""
