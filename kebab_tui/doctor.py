@@ -131,7 +131,8 @@ def pending(semantics: VectorSearch, reader: Reader) -> Pending:
     return Pending(passages, texts, None, outdated)
 
 
-def vector_state(semantics: VectorSearch, index: Index) -> VectorState:
+def vector_state(semantics: VectorSearch, index: Index, *, fully: bool = False) -> VectorState:
+    """`fully`: compare the checksum of the vector file even if it was found valid before."""
     from kebab_tui.vectors.sync import FILE_NAME
 
     model = semantics.chosen()
@@ -141,7 +142,7 @@ def vector_state(semantics: VectorSearch, index: Index) -> VectorState:
         return VectorState(model, error.message)
     follower = semantics.new_follower(card)
     with index.reader.catalogue():  # one snapshot for both: another process may write
-        opened = follower.open()
+        opened = follower.open(fully=fully)
         counts, total = semantics.counts(card)
     size = 0
     with contextlib.suppress(OSError):
@@ -173,7 +174,7 @@ def check_vectors(semantics: VectorSearch, index: Index) -> Iterator[Finding]:
     """Check the model, then the vectors. Silent without an index: the check of the database reports that."""
     try:
         yield _model(semantics)
-        state = vector_state(semantics, index)
+        state = vector_state(semantics, index, fully=True)
     except KebabError:
         return
     if state.problem:

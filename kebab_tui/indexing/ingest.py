@@ -32,7 +32,7 @@ from kebab_tui.indexing.session import Session, check_overlap, source_id_for
 from kebab_tui.settings.settings import Settings, SourceSettings
 from kebab_tui.storage.ports import KnownFile, Reader, Writer
 
-_COMMIT_CHUNKS = 8_000
+_COMMIT_CHUNKS = 24_000
 _COMMIT_SECONDS = 1.0
 
 
@@ -164,8 +164,10 @@ class Ingest:
             return self._paused(source, error)
         except ReadingStopped:
             return SourceReport(source.source_id, source.root, {}, (), ())
+        self._writer.begin_load(len(plan.to_read))
         report = self._apply(source, plan, known, {file.doc_id for file in known.values()})
         if not self.cancelled:
+            self._writer.end_load()
             self._writer.set_source_state(source.source_id, "indexed", root.stored, scanner.other_files)
         return replace(report, other_files=scanner.other_files)
 

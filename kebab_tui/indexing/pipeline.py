@@ -209,9 +209,16 @@ class FileChange:
     saved_ns: int | None = None
 
 
+_COMMIT_SHARE = 1 / 20
+"""Of the time since the load began, as long as a commit waits."""
+
+
 @dataclass(slots=True)
 class ChangeBatch:
-    """Commits `most_chunks` chunks at a time, or after `most_seconds`; reports committed changes."""
+    """Commits `most_chunks` chunks at a time, or after `most_seconds`; reports committed changes.
+
+    Commits rarely while a large load goes on: each writes much of the index again.
+    """
 
     writer: Writer
     report: Callable[[NoteChange], None]
@@ -219,6 +226,7 @@ class ChangeBatch:
     most_seconds: float
     changes: list[tuple[Change, tuple[FileChange, ...]]] = field(default_factory=list)
     chunks: int = 0
+    began: float = field(default_factory=time.monotonic)
     since: float = field(default_factory=time.monotonic)
     added: int = 0
     removed: int = 0
@@ -234,7 +242,9 @@ class ChangeBatch:
         self.add(change, *files)
         if isinstance(change, SaveNote):
             self.chunks += len(change.passages)
-        if self.chunks >= self.most_chunks or time.monotonic() - self.since >= self.most_seconds:
+        now = time.monotonic()
+        wait = max(self.most_seconds, _COMMIT_SHARE * (now - self.began))
+        if self.chunks >= self.most_chunks or now - self.since >= wait:
             self.commit()
 
     def commit(self) -> None:

@@ -237,7 +237,9 @@ class FollowedVectors(Protocol):
     @property
     def index(self) -> VectorIndex: ...
 
-    def open(self) -> Opened: ...
+    def open(self, *, fully: bool = False) -> Opened:
+        """`fully`: check all that is stored, also what was found valid before."""
+        ...
 
     def catch_up(self) -> bool:
         """Apply new changes; whether there were any."""
@@ -256,6 +258,14 @@ class Writer(Protocol):
 
     def apply(self, changes: Sequence[Change]) -> Applied:
         """Commit `changes` as one revision. A note that cannot be stored gets the state `failed`."""
+        ...
+
+    def begin_load(self, files: int) -> None:
+        """So many files follow: a backend may now prefer fast writing to fast reading."""
+        ...
+
+    def end_load(self) -> None:
+        """All of them are stored."""
         ...
 
     def save_sources(self, sources: Sequence[Source]) -> None:

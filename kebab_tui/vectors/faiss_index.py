@@ -218,6 +218,11 @@ class VectorSnapshot:
         return 0 if self.alive is None else len(self.base) - self.alive.count
 
     @property
+    def private_slots(self) -> int:
+        """The number of vectors in memory of this process alone."""
+        return self.base.private_slots + self.delta.private_slots
+
+    @property
     def count(self) -> int:
         """The number of rows."""
         firsts = self.base.firsts
@@ -233,8 +238,8 @@ class VectorSnapshot:
         return Filter(SlotMask(base), SlotMask(self.delta.mask_of(rows)))
 
     def nearest(self, query: Vector, k: int, among: Filter) -> list[Near]:
-        in_base = self.base.candidates(query, k, among.base)
-        in_delta = self.delta.candidates(query, k, among.delta)
+        in_base = self.base.best(query, k, among.base)
+        in_delta = self.delta.best(query, k, among.delta)
         rows = np.concatenate([self.base.rows[in_base], self.delta.rows[in_delta]])
         cosines = exact_cosines(self._codes(in_base, in_delta), query)
         order = np.lexsort((rows, -cosines))
@@ -246,6 +251,23 @@ class VectorSnapshot:
     def codes_of(self, rows: Rows) -> dict[int, bytes]:
         """The codes of those rows that have any."""
         return by_row(*self.find(rows))
+
+    def some_rows(self) -> list[int]:
+        """Some rows with a vector, sorted, and the last ones; looks at no others."""
+        base, delta, size = self.base.rows, self.delta.rows, len(self.base)
+        slots = np.concatenate(
+            [np.arange(0, size, max(1, size // _SAMPLED)), np.arange(max(0, size - _SAMPLED), size)]
+        )
+        if self.alive is not None:
+            slots = slots[self.alive.mask[slots]]
+        # Sets, because `np.union1d` loads `np.ma`: 5 ms of a first search.
+        return sorted(
+            {
+                *base[slots].tolist(),
+                *delta[:: max(1, len(delta) // _SAMPLED)].tolist(),
+                *delta[-_SAMPLED:].tolist(),
+            }
+        )
 
     def live_rows(self) -> Rows:
         """Every row with a vector, sorted."""
@@ -350,10 +372,8 @@ def by_row(rows: Rows, codes: Codes) -> dict[int, bytes]:
 
 def matches_store(snapshot: VectorSnapshot, log: VectorLog) -> bool:
     """Compare samples of both sides: the revisions of a restored or rebuilt store start again."""
-    rows = snapshot.live_rows()
-    newest = int(rows[-1]) if len(rows) else 0
-    # Sets, because `np.union1d` loads `np.ma`: 5 ms of a first search.
-    sampled = sorted({*rows[:: max(1, len(rows) // _SAMPLED)].tolist(), *rows[-_SAMPLED:].tolist()})
+    sampled = snapshot.some_rows()
+    newest = sampled[-1] if sampled else 0
     sampled += range(newest + 1, newest + 1 + _SAMPLED)  # rows that only a longer store has
     stored = dict(log.vectors(sampled)) | dict(itertools.islice(log.all(), _SAMPLED))
     known, codes, _ = decoded(rows_of(list(stored)), list(stored.values()), snapshot.base.dims)

@@ -1,24 +1,33 @@
 """The vector index as one file: a header, a checksum, and the arrays of one snapshot.
 
+The arrays are mapped read-only, so that all processes share one copy of them, which the system may drop
+and read again. So the file must never change in place: `write` replaces it, and a process that has mapped
+the old one keeps that.
+
 FAISS loads flipped bits and zeroed pages silently, and its parser crashes on some bytes. So the
-checksum of header and payload is compared before any use, and FAISS parses nothing: the payload is
+checksum of header and payload is compared before the first use, and FAISS parses nothing: the payload is
 plain arrays, whose sizes and slots are checked. Any defect is an `UnusableFileError` with a reason;
 the vectors are also in the store.
 
-The checksum is the sha256 of the header and of the CRC-32 of each payload block. It detects disk
-errors as well as a sha256 of everything, in a quarter to a third of the time: 26 ms less for every
-process that searches 100,000 passages.
+A valid checksum is remembered in a file beside it (`.checked`), with inode, size and times, so that only
+one process reads the whole file: until it changes, for a week at most, or until `doctor` checks it.
 
-Layout, little-endian: header, checksum, base rows, base codes, deleted slots, delta rows, delta
-codes, coarse index.
+The checksum is the sha256 of the header and of the CRC-32 of each payload block. It detects disk
+errors as well as a sha256 of everything, in a quarter to a third of the time.
+
+Layout, little-endian, each part padded to 64 bytes: header and checksum, base rows, base codes, deleted
+slots, delta rows, delta codes, coarse index.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
+import mmap
 import os
 import struct
+import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,14 +43,20 @@ from kebab_tui.vectors.faiss_index import VectorSnapshot
 from kebab_tui.vectors.segment import Codes, FaissSegment, Rows, SlotMask
 
 _MAGIC = b"kebabvec"
-_VERSION = 4
+_VERSION = 5
 _HEADER = struct.Struct("<8sII32sqQQQQ")
 _DIGEST_BYTES = 32
 _ROW_BYTES, _NUMBER_BYTES = 8, 2
+_ALIGNMENT = 64
+_START_BYTES = 128
+"""Header and checksum, padded."""
 _NOT_FINITE = 0x7C00
 """The exponent of infinity and NaN in fp16."""
 _BLOCK = 256 << 10
 """Bytes per checksum block, small enough for the processor's cache. Part of the format."""
+_CHECKED = ".checked"
+_CHECKED_MOST_BYTES = 4_096
+_CHECK_EVERY_S = 7 * 24 * 3_600
 
 
 class UnusableFileError(VectorError):
@@ -57,7 +72,7 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
+class Header:
     magic: bytes
     version: int
     dims: int
@@ -68,9 +83,13 @@ class _Header:
     delta: int
     coarse_bytes: int
 
-    def payload_bytes(self) -> int:
-        vectors = (self.base + self.delta) * (_ROW_BYTES + _NUMBER_BYTES * self.dims)
-        return vectors + self.deleted * _ROW_BYTES + self.coarse_bytes
+    def sizes(self) -> tuple[int, ...]:
+        """Bytes of each part of the payload, without padding."""
+        codes = _NUMBER_BYTES * self.dims
+        return (
+            _ROW_BYTES * self.base, codes * self.base, _ROW_BYTES * self.deleted,
+            _ROW_BYTES * self.delta, codes * self.delta, self.coarse_bytes,
+        )  # fmt: skip
 
 
 def write(path: str, model: str, saved: Saved) -> None:
@@ -84,34 +103,51 @@ def write(path: str, model: str, saved: Saved) -> None:
         len(base), snapshot.deleted, len(delta), len(coarse),
     )  # fmt: skip
     arrays: list[npt.NDArray[Any]] = [
-        base.rows, base.codes, np.asarray(dead, np.int64), delta.rows, delta.codes,
+        base.rows, base.codes, np.asarray(dead, np.int64), delta.rows, delta.codes, coarse,
     ]  # fmt: skip
-    payload = [*map(_memory, arrays), memoryview(coarse)]
+    parts = [part for array in arrays for part in _padded(_memory(array))]
     checksum = _Checksum(header)
-    for part in payload:
-        for block in _blocks(part):
-            checksum.add(block)
+    for part in parts:
+        checksum.add(part)
+    start = header + checksum.digest()
     _set_folder_aside(path)
-    own_files.replace(path, header, checksum.digest(), *payload)
+    own_files.replace(path, *_padded(memoryview(start)), *parts)
+    with contextlib.suppress(OSError):
+        _remember(path, os.stat(path), checksum.digest())
 
 
-def read(path: str, model: str, dims: int) -> Saved:
-    """The saved index of this model; UnusableFileError for any other content."""
+def read_header(path: str, model: str, dims: int) -> Header:
+    """The header of the file of this model; UnusableFileError for any other content."""
+    with _opened(path) as file:
+        return _checked_start(file, model, dims)[0]
+
+
+def read(path: str, model: str, dims: int, *, fully: bool = False) -> Saved:
+    """The saved index of this model; UnusableFileError for any other content.
+
+    `fully`: compare the checksum even if it is remembered as valid.
+    """
+    with _opened(path) as file:
+        return _read(path, file, model, dims, fully)
+
+
+def discard(path: str) -> None:
+    """Delete the file, its scratch file and what is remembered of it; OSError if that fails."""
+    _set_folder_aside(path)
+    for name in (path, f"{path}.new", path + _CHECKED):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+
+
+@contextlib.contextmanager
+def _opened(path: str) -> Iterator[FileIO]:
     try:
         with open(own_files.open_regular(path), "rb", buffering=0) as file:
-            return _read(file, model, dims)
+            yield file
     except FileNotFoundError as error:
         raise UnusableFileError("there is no file yet") from error
     except OSError as error:
         raise UnusableFileError(f"the file cannot be read: {error.strerror}") from error
-
-
-def discard(path: str) -> None:
-    """Delete the file and its scratch file; OSError if that fails."""
-    _set_folder_aside(path)
-    for name in (path, path + ".new"):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
 
 
 def _set_folder_aside(path: str) -> None:
@@ -123,30 +159,33 @@ def _set_folder_aside(path: str) -> None:
         os.rename(path, f"{path}.folder-{number}")
 
 
-def _read(file: FileIO, model: str, dims: int) -> Saved:
-    start = file.read(_HEADER.size + _DIGEST_BYTES)
-    header = _checked_header(start, os.fstat(file.fileno()).st_size, model, dims)
-    base = FaissSegment(np.empty(header.base, np.int64), dims)
-    delta = FaissSegment(np.empty(header.delta, np.int64), dims)
-    deleted = np.empty(header.deleted, np.int64)
-    coarse = np.empty(header.coarse_bytes, np.uint8)
-    checksum = _Checksum(start[: _HEADER.size])
-    for array in (base.rows, base.codes, deleted, delta.rows, delta.codes, coarse):
-        for block in _blocks(_memory(array)):
-            _fill(file, block)
-            checksum.add(block)
-    if checksum.digest() != start[_HEADER.size :]:
-        raise UnusableFileError("the file is damaged: its checksum differs")
+def _read(path: str, file: FileIO, model: str, dims: int, fully: bool) -> Saved:
+    before = os.fstat(file.fileno())
+    header, start, digest = _checked_start(file, model, dims)
+    is_known = not fully and _is_remembered(path, before, digest)
+    if not is_known:
+        _compare_checksum(file, start, digest)
+    content, place = _mapped(file), _START_BYTES
+    parts: list[npt.NDArray[Any]] = []
+    for size, number in zip(header.sizes(), (np.int64, np.float16, np.int64) * 2, strict=True):
+        kind = np.uint8 if len(parts) == 5 else number
+        parts.append(np.frombuffer(content, kind, size // np.dtype(kind).itemsize, place))
+        place += _aligned(size)
+    rows, codes, deleted, delta_rows, delta_codes, coarse = parts
+    base = FaissSegment(rows, dims, codes.reshape(-1, dims))
+    delta = FaissSegment(delta_rows, dims, delta_codes.reshape(-1, dims))
     are_slots = not len(deleted) or bool(deleted.min() >= 0 and deleted.max() < len(base))
-    if not (_are_sorted(base.rows) and _are_sorted(delta.rows) and are_slots):
+    if not are_slots or not (is_known or (_are_sorted(rows) and _are_sorted(delta_rows))):
         raise UnusableFileError("the file is damaged: its rows are not in order")
-    if not (_are_finite(base.codes) and _are_finite(delta.codes)):
+    if not is_known and not (_are_finite(codes) and _are_finite(delta_codes)):
         raise UnusableFileError("the file is damaged: it has vectors that are not finite")
     if header.coarse_bytes:
         try:
-            base.load_coarse(coarse.tobytes())
+            base.load_coarse(coarse)
         except ValueError as error:
             raise UnusableFileError(str(error)) from error
+    if not is_known and _stamp(os.fstat(file.fileno())) == _stamp(before):
+        _remember(path, before, digest)
     alive = None
     if len(deleted):
         mask = np.ones(len(base), bool)
@@ -155,41 +194,100 @@ def _read(file: FileIO, model: str, dims: int) -> Saved:
     return Saved(VectorSnapshot(base, alive, delta), header.revision)
 
 
-def _checked_header(start: bytes, size: int, model: str, dims: int) -> _Header:
-    if len(start) < _HEADER.size + _DIGEST_BYTES:
+def _checked_start(file: FileIO, model: str, dims: int) -> tuple[Header, bytes, bytes]:
+    """The parsed header, its bytes, and the checksum behind it."""
+    start = file.read(_START_BYTES)
+    if len(start) < _START_BYTES:
         raise UnusableFileError("the file is too short")
-    header = _Header(*_HEADER.unpack_from(start))
+    header = Header(*_HEADER.unpack_from(start))
     if (header.magic, header.version) != (_MAGIC, _VERSION):
         raise UnusableFileError("the file has another format")
     if (header.fingerprint, header.dims) != (_fingerprint(model), dims):
         raise UnusableFileError("the file belongs to another model")
-    if size != len(start) + header.payload_bytes():  # also limits the memory that `_read` allocates
+    if os.fstat(file.fileno()).st_size != _START_BYTES + sum(map(_aligned, header.sizes())):
         raise UnusableFileError("the file is damaged: its length differs")
-    return header
+    end = _HEADER.size + _DIGEST_BYTES
+    if any(start[end:]):
+        raise UnusableFileError("the file is damaged: its checksum differs")
+    return header, start[: _HEADER.size], start[_HEADER.size : end]
+
+
+def _compare_checksum(file: FileIO, header: bytes, digest: bytes) -> None:
+    """Read the payload into a small buffer: an error of the disk in mapped memory would end the process."""
+    checksum, buffer = _Checksum(header), memoryview(bytearray(_BLOCK))
+    while block := _filled(file, buffer):
+        checksum.add(block)
+    if checksum.digest() != digest:
+        raise UnusableFileError("the file is damaged: its checksum differs")
+
+
+def _filled(file: FileIO, buffer: memoryview) -> memoryview:
+    """The next block; shorter only at the end of the file."""
+    count = 0
+    while count < len(buffer) and (more := file.readinto(buffer[count:])):
+        count += more
+    return buffer[:count]
+
+
+def _mapped(file: FileIO) -> mmap.mmap | bytes:
+    if os.name == "nt":  # a mapped file cannot be replaced there
+        file.seek(0)
+        return file.read()
+    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _is_remembered(path: str, status: os.stat_result, digest: bytes) -> bool:
+    """Whether this state of the file was found valid, and not long ago."""
+    with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
+        known = own_files.read_json(path + _CHECKED, _CHECKED_MOST_BYTES)
+        is_same = (known.get("file"), known.get("checksum")) == (_stamp(status), digest.hex())
+        return bool(is_same and 0 <= time.time() - known.get("checked") < _CHECK_EVERY_S)
+    return False
+
+
+def _remember(path: str, status: os.stat_result, digest: bytes) -> None:
+    """A failure costs the next process one comparison."""
+    known = {"file": _stamp(status), "checksum": digest.hex(), "checked": int(time.time())}
+    with contextlib.suppress(OSError):
+        own_files.replace(path + _CHECKED, json.dumps(known).encode(), synced=False)
+
+
+def _stamp(status: os.stat_result) -> list[int]:
+    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 
 class _Checksum:
+    """Of the header, and of everything behind it in blocks, however it is divided."""
+
     def __init__(self, header: bytes) -> None:
         self._whole = hashlib.sha256(header)
+        self._sum = self._count = 0
 
-    def add(self, block: memoryview) -> None:
-        self._whole.update(zlib.crc32(block).to_bytes(4, "little"))
+    def add(self, part: memoryview) -> None:
+        while part:
+            piece = part[: _BLOCK - self._count]
+            self._sum = zlib.crc32(piece, self._sum)
+            self._count += len(piece)
+            part = part[len(piece) :]
+            if self._count == _BLOCK:
+                self._end_block()
 
     def digest(self) -> bytes:
+        if self._count:
+            self._end_block()
         return self._whole.digest()
 
+    def _end_block(self) -> None:
+        self._whole.update(self._sum.to_bytes(4, "little"))
+        self._sum = self._count = 0
 
-def _blocks(memory: memoryview) -> Iterator[memoryview]:
-    for start in range(0, len(memory), _BLOCK):
-        yield memory[start : start + _BLOCK]
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _fill(file: FileIO, rest: memoryview) -> None:
-    while rest:
-        count = file.readinto(rest)
-        if not count:
-            raise UnusableFileError("the file is damaged: it ends too early")
-        rest = rest[count:]
+def _padded(part: memoryview) -> list[memoryview]:
+    return [part, memoryview(bytes(_aligned(len(part)) - len(part)))]
 
 
 def _are_sorted(rows: Rows) -> bool:
@@ -197,8 +295,8 @@ def _are_sorted(rows: Rows) -> bool:
 
 
 def _are_finite(codes: Codes) -> bool:
-    """Compare the exponent bits: an eighth of the time of `np.isfinite`, at each opening of the file."""
-    bits = codes.reshape(-1).view(np.uint16)
+    """Compare the exponent bits: an eighth of the time of `np.isfinite`."""
+    bits = codes.view(np.uint16)
     blocks = (bits[start : start + _BLOCK] for start in range(0, len(bits), _BLOCK))
     return all((block & 0x7FFF).max() < _NOT_FINITE for block in blocks)
 

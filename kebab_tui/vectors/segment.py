@@ -6,9 +6,11 @@ Each code then is `0.65 * part + 0.35 * whole`, where `whole` is the sum of the 
 length 1. So the cosine of the row is the greatest product of the query and a slot: FAISS ranks by it.
 
 A segment of up to 2,048 vectors is scanned with NumPy and never loads FAISS, which shortens a cold
-start noticeably. A larger one is scanned exactly (SQfp16); on request it gets a coarse index (RaBitQ
-fast scan), whose best slots are refined on the same fp16 codes. No IDMap: it would hold a replaced
-row twice under one id.
+start noticeably. A larger one is scanned exactly (SQfp16); on request it gets a coarse index (RaBitQ),
+whose best slots are refined on the same fp16 codes. How many are refined does not depend on how many are
+asked for, so that the pages of a list fit. RaBitQ's fast scan would take three quarters of the time, but
+it knows no filters, and it cannot search memory that is mapped from a file. No IDMap: it would hold a
+replaced row twice under one id.
 
 FAISS checks its input with `assert`: with `python -O` it reads a vector of another length out of
 bounds, and it ranks a NaN anywhere. So this module validates all vectors first.
@@ -17,6 +19,7 @@ bounds, and it ranks a NaN anywhere. So this module validates all vectors first.
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -37,6 +40,7 @@ Slots: TypeAlias = npt.NDArray[np.int64]
 Codes: TypeAlias = npt.NDArray[np.float16]
 Scores: TypeAlias = npt.NDArray[np.float32]
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Packed: TypeAlias = npt.NDArray[np.uint8]
 """A row is a chunk; a slot is the index of one of its vectors; a code is such a vector in fp16."""
 
 _NORM_TOLERANCE = 0.01
@@ -48,15 +52,20 @@ _FEW = 2_048
 _SLACK = 16
 _DENSE = 0.25
 """From this share on, fetching more and filtering is 1.2x to 3x faster than the selector."""
-_K_FACTOR = 10
-_COARSE_MOST = 500
-_COARSE_SHARE = 20
-"""The coarse index fetches at most so many slots, and at most one in twenty: more is as slow as a scan."""
+_POOL = 4_096
+"""The best slots by the coarse index, all of which are refined."""
+_COARSE_SHARE = 1 / 16
+"""A filter that passes less is faster without the coarse index."""
+_SURE = 4
+"""The best of them, one part in so many, are the nearest of all."""
+_QUERY_BITS = 4
+"""Of each number of a query that the coarse index compares; 8 take longer and find no more."""
 _ROUNDING = 1e-5
 """More than the error of FAISS's fp32 sums."""
 _BLOCK = 8_192
 _SPARSE = 16
 _TRAINING = 65_536
+_MARK_BYTES = 16
 
 
 def rows_of(rows: Sequence[ChunkRow] | Sequence[int] | Rows) -> Rows:
@@ -144,7 +153,8 @@ def exact_cosines(codes: Codes, query: Vector) -> Scores:
     """
     products = codes.astype(np.float64)
     products *= query.astype(np.float64)  # in place: allocating memory would take longer
-    cosines: Scores = products.sum(axis=1).clip(-1.0, 1.0).astype(np.float32)
+    sums = products.sum(axis=1)
+    cosines: Scores = np.fmin(np.fmax(sums, -1.0), 1.0).astype(np.float32)  # unlike `clip`, without NaN
     return cosines
 
 
@@ -157,36 +167,45 @@ class SlotMask:
         self.share = self.count / max(1, len(mask))
 
     @cached_property
-    def parameters(self) -> faiss.SearchParameters:
+    def selector(self) -> faiss.IDSelector:
         import faiss
 
         bits = np.packbits(self.mask, bitorder="little")
         # The stubs know only the C++ constructors; the Python ones keep their arguments alive.
-        selector = faiss.IDSelectorBitmap(bits)  # type: ignore[call-arg,arg-type]
-        return faiss.SearchParameters(sel=selector)  # type: ignore[call-arg]
+        return faiss.IDSelectorBitmap(bits)  # type: ignore[call-arg,arg-type]
 
 
 class FaissSegment:
-    """FAISS reads the memory of `codes`: fill it before other threads see the segment."""
+    """FAISS reads the memory of `codes`: fill it before other threads see the segment.
 
-    __slots__ = ("_coarse", "_firsts", "_flat", "_refined", "codes", "dims", "rows")
+    `codes` may be mapped from a file. FAISS's own structures are made at the first search.
+    """
 
-    def __init__(self, rows: Rows, dims: int) -> None:
+    __slots__ = ("_coarse", "_firsts", "_flat", "_making", "_packed", "_refined", "codes", "dims", "rows")
+
+    def __init__(self, rows: Rows, dims: int, codes: Codes | None = None) -> None:
         self.rows = rows
         self.dims = dims
+        self.codes: Codes = np.empty((len(rows), dims), np.float16) if codes is None else codes
         self._firsts: Mask | None = None
         self._flat: faiss.IndexScalarQuantizer | None = None
-        few = len(rows) <= _FEW
-        self.codes: Codes = np.empty((len(rows), dims), np.float16) if few else self._faiss_codes(len(rows))
-        self._coarse: faiss.IndexRaBitQFastScan | None = None
+        self._packed: Packed | None = None
+        """The coarse index as it is stored."""
+        self._coarse: faiss.IndexRaBitQ | None = None
         self._refined: faiss.IndexRefine | None = None
+        self._making = threading.Lock()
 
     def __len__(self) -> int:
         return len(self.rows)
 
     @property
     def is_coarse(self) -> bool:
-        return self._coarse is not None
+        return self._coarse is not None or self._packed is not None
+
+    @property
+    def private_slots(self) -> int:
+        """The number of slots in memory of this process alone."""
+        return len(self) if self.codes.flags.writeable else 0
 
     @property
     def firsts(self) -> Mask:
@@ -223,30 +242,62 @@ class FaissSegment:
         marked: Mask = table[self.rows - low]
         return marked
 
-    def candidates(self, query: Vector, count: int, allowed: SlotMask | None) -> Slots:
-        """Slots that include the best of the `count` best allowed rows, and all that tie with the last."""
+    def best(self, query: Vector, count: int, allowed: SlotMask | None) -> Slots:
+        """Slots that include the best of the `count` best allowed rows, and all that tie with the last.
+
+        The coarse index may miss rows, but the same ones whatever `count` is.
+        """
         total = len(self) if allowed is None else allowed.count
-        fetch = total if self._flat is None else count + _SLACK
-        has_parts = self._flat is not None and self.row_count < len(self)
-        if has_parts:
+        if not self.is_coarse or total <= max(2 * _POOL, _COARSE_SHARE * len(self)):
+            return self._exactly(query, count, allowed)[1]
+        scores, slots = self._refined_pool(query, allowed)
+        sure = len(slots) // _SURE
+        while sure and scores[sure - 1] - scores[sure] <= _ROUNDING:
+            sure -= 1  # a tie stays together
+        best = self._prefix(scores[:sure], slots[:sure], count)
+        if best is not None:
+            return best[1]
+        # Behind what is sure, the exact order continues, without the better slots that the pool missed.
+        bound = (scores[sure - 1] + scores[sure]) / 2 if sure else np.inf
+        missed = _SLACK
+        while True:
+            exact, further = self._exactly(query, count + missed, allowed)
+            behind = exact < bound
+            lost = np.unique(self.rows[further[~behind & ~np.isin(further, slots[:sure])]])
+            if (len(lost) <= missed and behind.any()) or len(exact) == total:
+                behind &= ~np.isin(self.rows[further], lost)
+                return np.concatenate([slots[:sure], further[behind]])
+            missed = max(len(lost), 2 * missed)
+
+    def _exactly(self, query: Vector, count: int, allowed: SlotMask | None) -> tuple[Scores, Slots]:
+        """As `best`, of all rows."""
+        total = len(self) if allowed is None else allowed.count
+        fetch = total if len(self) <= _FEW else count + _SLACK
+        if fetch < total and self.row_count < len(self):
             # A second scan would cost more than to fetch too many. The parts of a passage are near together.
-            usual = count * len(self) // self.row_count + _SLACK
-            fetch = max(usual, min(2 * usual, _COARSE_MOST)) if self.is_coarse else 2 * usual
+            fetch = 2 * (count * len(self) // self.row_count + _SLACK)
         while fetch < total:
-            scores, slots = self._search(query, fetch, allowed)
-            if len(slots) > count:
-                if has_parts:
-                    rows, firsts, places = np.unique(self.rows[slots], return_index=True, return_inverse=True)
-                    if len(rows) >= count:
-                        worst = scores[np.partition(firsts, count - 1)[count - 1]] - _ROUNDING
-                        if scores[-1] < worst:
-                            is_best = scores >= scores[firsts][places] - _ROUNDING
-                            found: Slots = slots[is_best & (scores >= worst)]
-                            return found
-                elif scores[-1] < scores[count - 1] - _ROUNDING:
-                    return slots
-            fetch *= 2 if has_parts else 4
-        return np.arange(total) if allowed is None else np.flatnonzero(allowed.mask)
+            found = self._prefix(*self._scan(query, fetch, allowed), count)
+            if found is not None:
+                return found
+            fetch *= 4
+        slots = np.arange(total) if allowed is None else np.flatnonzero(allowed.mask)
+        return exact_cosines(self.codes[slots], query), slots
+
+    def _prefix(self, scores: Scores, slots: Slots, count: int) -> tuple[Scores, Slots] | None:
+        """Of the best slots, those that `best` has to return; None if they may not be all of them."""
+        if len(slots) <= count:
+            return None
+        if self.row_count == len(self):
+            return (scores, slots) if scores[-1] < scores[count - 1] - _ROUNDING else None
+        rows, firsts, places = np.unique(self.rows[slots], return_index=True, return_inverse=True)
+        if len(rows) < count:
+            return None
+        worst = scores[np.partition(firsts, count - 1)[count - 1]] - _ROUNDING
+        if scores[-1] >= worst:
+            return None
+        is_best = (scores >= scores[firsts][places] - _ROUNDING) & (scores >= worst)
+        return scores[is_best], slots[is_best]
 
     def make_coarse(self, stopped: Callable[[], bool]) -> bool:
         """Build the coarse index from the codes; False if stopped."""
@@ -257,20 +308,23 @@ class FaissSegment:
             if stopped():
                 return False
             coarse.add(self.codes[begin : begin + _BLOCK].astype(np.float32))
-        self._adopt(coarse)
+        self._coarse = coarse
         return True
 
-    def coarse_bytes(self) -> bytes:
+    def coarse_bytes(self) -> Packed:
         """The coarse index as plain arrays, centre and codes; empty if there is none."""
+        if self._packed is not None:
+            return self._packed
         if self._coarse is None:
-            return b""
+            return np.empty(0, np.uint8)
         import faiss
 
         centre = faiss.vector_to_array(self._coarse.center)
-        codes = faiss.AlignedTable_to_array(self._coarse.codes)
-        return b"".join((_packed_by(faiss.__version__), centre.tobytes(), codes.tobytes()))
+        codes = faiss.vector_to_array(self._coarse.codes)  # type: ignore[attr-defined]  # newer than the stubs
+        mark = np.frombuffer(_packed_by(faiss.__version__), np.uint8)
+        return np.concatenate([mark, centre.view(np.uint8), codes])
 
-    def load_coarse(self, data: bytes) -> None:
+    def load_coarse(self, packed: Packed) -> None:
         """Restore the result of `coarse_bytes`; ValueError for other data.
 
         FAISS parses nothing: this checks the sizes, and any bytes are valid codes.
@@ -278,90 +332,104 @@ class FaissSegment:
         import faiss
 
         mark = _packed_by(faiss.__version__)
-        if not data.startswith(mark):
+        if packed[: len(mark)].tobytes() != mark:
             raise ValueError("the coarse index was packed by another FAISS")
-        coarse = self._new_coarse()
-        slots = -(-len(self) // coarse.bbs) * coarse.bbs
-        size = slots * coarse.code_size  # type: ignore[attr-defined]  # newer than the stubs, as is the next
-        if len(data) != len(mark) + 4 * self.dims + size:
+        size = self._new_coarse().code_size  # type: ignore[attr-defined]  # as above
+        if len(packed) != len(mark) + 4 * self.dims + len(self) * size:
             raise ValueError("the coarse index belongs to other vectors")
-        centre = np.frombuffer(data, np.float32, self.dims, len(mark))
-        if not (np.abs(centre) <= 1).all():  # the norm of its vectors is 1; also False for NaN
+        if not (np.abs(self._centre(packed)) <= 1).all():  # the norm of its vectors is 1; also False for NaN
             raise ValueError("the coarse index has no centre")
-        codes = np.frombuffer(data, np.uint8, offset=len(mark) + 4 * self.dims)
-        faiss.copy_array_to_vector(centre, coarse.center)
-        faiss.copy_array_to_AlignedTable(codes, coarse.codes)
-        coarse.ntotal, coarse.is_trained = len(self), True
-        coarse.ntotal2 = slots  # type: ignore[attr-defined]
-        self._adopt(coarse)
+        self._packed = packed
 
-    def _new_coarse(self) -> faiss.IndexRaBitQFastScan:
+    def _centre(self, packed: Packed) -> npt.NDArray[np.float32]:
+        return np.frombuffer(packed, np.float32, self.dims, _MARK_BYTES)
+
+    def _unpacked(self, packed: Packed) -> faiss.IndexRaBitQ:
+        import faiss
+
+        coarse = self._new_coarse()
+        faiss.copy_array_to_vector(self._centre(packed), coarse.center)
+        _let_read(coarse, packed[_MARK_BYTES + 4 * self.dims :], len(self))
+        coarse.is_trained = True
+        return coarse
+
+    def _new_coarse(self) -> faiss.IndexRaBitQ:
         import faiss
 
         faiss.omp_set_num_threads(1)
-        return faiss.IndexRaBitQFastScan(self.dims, faiss.METRIC_INNER_PRODUCT)
-
-    def _faiss_codes(self, count: int) -> Codes:
-        import faiss
-
-        codes: Codes = np.empty((count, self.dims), np.float16)
-        quantizer = faiss.ScalarQuantizer.QT_fp16
-        self._flat = faiss.IndexScalarQuantizer(self.dims, quantizer, faiss.METRIC_INNER_PRODUCT)
-        # FAISS reads NumPy's memory, which comes in large pages that are not zeroed. The segment owns it.
-        start = faiss.swig_ptr(codes.reshape(-1).view(np.uint8))
-        no_owner = self._flat.codes.owner  # type: ignore[attr-defined]  # newer than the stubs, as is the next
-        view = faiss.MaybeOwnedVectorUInt8.create_view(start, codes.nbytes, no_owner)  # type: ignore[attr-defined]
-        self._flat.codes = view
-        self._flat.ntotal = count
-        return codes
+        return faiss.IndexRaBitQ(self.dims, faiss.METRIC_INNER_PRODUCT)
 
     @property
-    def _exact(self) -> faiss.Index:
-        assert self._flat is not None, "FAISS never scans a segment of a few vectors"
-        return self._flat
+    def _exact(self) -> faiss.IndexScalarQuantizer:
+        with self._making:
+            if self._flat is None:
+                import faiss
 
-    def _adopt(self, coarse: faiss.IndexRaBitQFastScan) -> None:
+                quantizer = faiss.ScalarQuantizer.QT_fp16
+                flat = faiss.IndexScalarQuantizer(self.dims, quantizer, faiss.METRIC_INNER_PRODUCT)
+                _let_read(flat, self.codes.reshape(-1).view(np.uint8), len(self))
+                self._flat = flat
+            return self._flat
+
+    @property
+    def _refining(self) -> faiss.IndexRefine:
+        exact = self._exact
+        with self._making:
+            if self._refined is None:
+                import faiss
+
+                if self._packed is not None:
+                    self._coarse = self._unpacked(self._packed)
+                assert self._coarse is not None, "there is a coarse index"
+                self._refined = faiss.IndexRefine(self._coarse, exact)
+            return self._refined
+
+    def _refined_pool(self, query: Vector, allowed: SlotMask | None) -> tuple[Scores, Slots]:
         import faiss
 
-        if self._flat is None:
-            self.codes, few = self._faiss_codes(len(self)), self.codes
-            self.codes[:] = few
-        self._coarse = coarse
-        self._refined = faiss.IndexRefine(coarse, self._exact)
-        self._refined.k_factor = _K_FACTOR
+        selector = None if allowed is None else allowed.selector
+        coarse = faiss.RaBitQSearchParameters(qb=_QUERY_BITS, sel=selector)  # type: ignore[call-arg]  # as above
+        return self._query(
+            self._refining, query, _POOL,
+            faiss.IndexRefineSearchParameters(k_factor=1.0, base_index_params=coarse),  # type: ignore[call-arg]
+        )  # fmt: skip
 
-    def _search(self, query: Vector, fetch: int, allowed: SlotMask | None) -> tuple[Scores, Slots]:
+    def _scan(self, query: Vector, fetch: int, allowed: SlotMask | None) -> tuple[Scores, Slots]:
         if allowed is None:
-            return self._scan(query, fetch)
-        enough = min(len(self), int(fetch / allowed.share * 1.25) + _SLACK)
-        if allowed.share >= _DENSE or self._serves_coarsely(enough):
-            scores, slots = self._scan(query, enough)
+            return self._query(self._exact, query, fetch, None)
+        if allowed.share >= _DENSE:
+            enough = min(len(self), int(fetch / allowed.share * 1.25) + _SLACK)
+            scores, slots = self._query(self._exact, query, enough, None)
             passed = allowed.mask[slots]
             if np.count_nonzero(passed) >= fetch:  # then these are the best allowed ones
                 return scores[passed][:fetch], slots[passed][:fetch]
-        return self._query(self._exact, query, fetch, allowed)
+        import faiss
 
-    def _serves_coarsely(self, fetch: int) -> bool:
-        return self.is_coarse and fetch <= min(_COARSE_MOST, len(self) // _COARSE_SHARE)
-
-    def _scan(self, query: Vector, fetch: int) -> tuple[Scores, Slots]:
-        if self._refined is not None and self._serves_coarsely(fetch):
-            return self._query(self._refined, query, fetch, None)
-        return self._query(self._exact, query, fetch, None)
+        parameters = faiss.SearchParameters(sel=allowed.selector)  # type: ignore[call-arg]
+        return self._query(self._exact, query, fetch, parameters)
 
     def _query(
-        self, index: faiss.Index, query: Vector, fetch: int, allowed: SlotMask | None
+        self, index: faiss.Index, query: Vector, fetch: int, parameters: faiss.SearchParameters | None
     ) -> tuple[Scores, Slots]:
         import faiss
 
         # The setting is per thread; with several threads one query is 3x slower.
         faiss.omp_set_num_threads(1)
-        parameters = None if allowed is None else allowed.parameters
         scores, slots = index.search(query[np.newaxis], fetch, params=parameters)
         found = slots[0] >= 0
         return scores[0][found], slots[0][found]
 
 
+def _let_read(index: faiss.IndexScalarQuantizer | faiss.IndexRaBitQ, codes: Packed, count: int) -> None:
+    """Let FAISS read NumPy's memory, or that of a mapped file. The segment owns it."""
+    import faiss
+
+    no_owner = index.codes.owner  # type: ignore[union-attr]  # newer than the stubs, as are the next two
+    view = faiss.MaybeOwnedVectorUInt8.create_view(faiss.swig_ptr(codes), codes.nbytes, no_owner)  # type: ignore[attr-defined]
+    index.codes = view  # type: ignore[union-attr]
+    index.ntotal = count
+
+
 def _packed_by(version: str) -> bytes:
     """A mark of the FAISS version: another version may not be able to unpack the codes."""
-    return version.encode("ascii").ljust(16)[:16]
+    return version.encode("ascii").ljust(_MARK_BYTES)[:_MARK_BYTES]

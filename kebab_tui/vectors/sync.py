@@ -1,19 +1,24 @@
 """Opens the vector index of one process and keeps it up to date with the store.
 
-Loads the file if it can be trusted, replays the changes that it lacks, and otherwise rebuilds the
-index from the store; the reason is returned, never raised. Each process follows the store's change
-log on its own; only one may write the file. Importing this module loads neither numpy nor faiss:
-a keyword search needs neither. Opening the index loads both.
+Maps the file if it can be trusted, replays the changes that it lacks, and otherwise rebuilds the
+index from the store; the reason is returned, never raised. The header of the file and the number of
+changes since decide, before anything else is read. Each process follows the store's change log on its
+own; only one may write the file. The others then map the new one in place of vectors in their own
+memory. Importing this module loads neither numpy nor faiss: a keyword search needs neither. Opening
+the index loads both.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
+
+from kebab_tui import own_files
 
 if TYPE_CHECKING:
     from kebab_tui.domain.ids import ChunkRow
@@ -26,6 +31,10 @@ EXACT_UP_TO = 150_000
 
 _UNSAVED_SHARE = 1_000
 _UNSAVED_REVISIONS = 1_000
+_REPLAYED_MOST, _REPLAYED_SHARE = 4_096, 4
+"""With more changes than both the number and one part in `_SHARE`, to rebuild is faster."""
+_PRIVATE_MOST = 4_096
+"""With more vectors than these in its own memory, a process maps a new file: 3 MB."""
 
 
 class VectorLog(Protocol):
@@ -39,6 +48,10 @@ class VectorLog(Protocol):
 
     def all(self) -> Iterator[tuple[int, bytes]]:
         """Every row with a vector, in any order."""
+        ...
+
+    def change_count(self, revision: int) -> int | None:
+        """The number of changes after a revision; None if the log lacks it."""
         ...
 
     def changes_after(self, revision: int) -> tuple[Sequence[tuple[int, bytes]], Sequence[int]] | None:
@@ -89,6 +102,8 @@ class VectorFollower:
         self._revision = 0
         self._saved_revision: int | None = None  # None: there is no usable file
         self._unsaved = 0
+        self._seen = own_files.stamp_of(self._path)
+        """The file that was mapped or rejected last."""
         self._following = threading.Lock()  # held while changes are applied
 
     @property
@@ -102,14 +117,17 @@ class VectorFollower:
         """The corpus revision of the index, or an earlier one while changes are applied."""
         return self._revision
 
-    def open(self) -> Opened:
-        """Load, replay or rebuild the index, whichever is the fastest correct way."""
+    def open(self, *, fully: bool = False) -> Opened:
+        """Load, replay or rebuild the index, whichever is the fastest correct way.
+
+        `fully`: compare the checksum of the file even if it is known to be valid.
+        """
         from kebab_tui.vectors.faiss_index import FaissIndex
         from kebab_tui.vectors.file import UnusableFileError
 
         with self._following, self._store.vectors(self._model) as log:
             try:
-                snapshot, opened = self._from_file(log)
+                snapshot, opened = self._from_file(log, fully)
             except UnusableFileError as error:
                 self._saved_revision = None
                 snapshot, opened = self._rebuilt(log), Opened("rebuilt", error.message)
@@ -136,6 +154,7 @@ class VectorFollower:
                     self.index.change(*decoded_changes(*changes, self._dims))
                     self._unsaved += sum(map(len, changes))
                 self._revision = revision  # last: replaying a change twice is harmless
+                self._map_new_file(log)
                 return True
         finally:
             self._following.release()
@@ -168,24 +187,40 @@ class VectorFollower:
         self._saved_revision, self._unsaved = self._revision, 0
         return ""
 
-    def _from_file(self, log: VectorLog) -> tuple[VectorSnapshot, Opened]:
+    def _from_file(self, log: VectorLog, fully: bool = False) -> tuple[VectorSnapshot, Opened]:
         from kebab_tui.vectors.faiss_index import decoded_changes, matches_store
-        from kebab_tui.vectors.file import UnusableFileError, read
+        from kebab_tui.vectors.file import UnusableFileError, read, read_header
 
-        saved = read(self._path, self._model, self._dims)
-        changes = log.changes_after(saved.revision)
-        if changes is None:
+        self._seen = own_files.stamp_of(self._path)
+        header = read_header(self._path, self._model, self._dims)
+        count = log.change_count(header.revision)
+        if count is None:
             raise UnusableFileError("the file is newer than the store, or too old to catch up")
+        if count > max(_REPLAYED_MOST, header.base // _REPLAYED_SHARE):
+            raise UnusableFileError(f"the file lacks {count:,} changes")
+        saved = read(self._path, self._model, self._dims, fully=fully)
+        changes = log.changes_after(saved.revision)
+        if changes is None:  # the file was replaced meanwhile
+            raise UnusableFileError("the file is newer than the store")
         snapshot = saved.snapshot
         if any(changes):
             snapshot = snapshot.changed(*decoded_changes(*changes, self._dims))
         if not matches_store(snapshot, log):
             raise UnusableFileError("the file belongs to another store")
         self._saved_revision = saved.revision
-        self._unsaved += sum(map(len, changes))
+        self._unsaved = sum(map(len, changes))
         if saved.revision == log.revision():
             return snapshot, Opened("loaded", "")
         return snapshot, Opened("replayed", f"the file has revision {saved.revision}")
+
+    def _map_new_file(self, log: VectorLog) -> None:
+        """Map a file that another process has written, if this one has many vectors in its own memory."""
+        if self.index.snapshot.private_slots <= _PRIVATE_MOST or own_files.stamp_of(self._path) == self._seen:
+            return
+        from kebab_tui.vectors.file import UnusableFileError
+
+        with contextlib.suppress(UnusableFileError):
+            self.index.replace(self._from_file(log)[0])
 
     def _rebuilt(self, log: VectorLog) -> VectorSnapshot:
         from kebab_tui.vectors.faiss_index import snapshot_of, stored_vectors

@@ -36,6 +36,7 @@ from kebab_tui.storage.sqlite.writer import StoreWriter
 from kebab_tui.workspace import Workspace
 from tests.benchmarks.bench_lexical_index import load_store
 from tests.benchmarks.measuring import Figure, machine, median, notes_of, percentile, report, seconds
+from tests.vectors.making import Floats
 
 CHUNKS = 100_000
 _QUERIES = 120
@@ -67,11 +68,8 @@ def give_vectors(root: str, real: int, *, whole: bool = True) -> None:
     parents = [vectors if whole else vectors[:1] for vectors in Encoder(card).passages(texts)]
     dice = np.random.default_rng(7)
     blobs = [vectors.astype(np.float16).tobytes() for vectors in parents]
-    for parent in dice.integers(0, len(parents), len(pending) - len(parents)):
-        noise = dice.standard_normal(parents[parent].shape).astype(np.float32)
-        copies = parents[parent] + noise * np.float32(_NOISE / np.sqrt(card.dims))
-        copies /= np.linalg.norm(copies, axis=1, keepdims=True)
-        blobs.append(copies.astype(np.float16).tobytes())
+    copies = dice.integers(0, len(parents), len(pending) - len(parents))
+    blobs += [noisy(parents[parent], dice).astype(np.float16).tobytes() for parent in copies]
     print(f"{sum(map(len, blobs)) // (2 * card.dims):,} vectors of {len(blobs):,} passages")
     writer = StoreWriter(DataFolder(root))
     hashes = [text.text_hash for text in pending]
@@ -79,6 +77,14 @@ def give_vectors(root: str, real: int, *, whole: bool = True) -> None:
     writer.close()
     workspace._parts.semantics.save()
     workspace.close()
+
+
+def noisy(parts: Floats, dice: np.random.Generator) -> Floats:
+    """The vectors of another text of similar meaning."""
+    noise = dice.standard_normal(parts.shape).astype(np.float32)
+    copies = parts + noise * np.float32(_NOISE / np.sqrt(parts.shape[1]))
+    copies /= np.linalg.norm(copies, axis=1, keepdims=True)
+    return copies
 
 
 def queries_from(notes: Sequence[SaveNote], words: int, dice: random.Random) -> list[str]:

@@ -742,6 +742,9 @@ class _Feed:
     def all(self) -> Iterator[tuple[int, bytes]]:
         yield from self.vectors(list(self._store.chunks)).items()
 
+    def change_count(self, revision: int) -> int | None:
+        return sum(at > revision for at, _, _ in self._store.log)
+
     def changes_after(self, revision: int) -> tuple[list[tuple[int, bytes]], list[int]] | None:
         since = [(row, op) for at, row, op in self._store.log if at > revision]
         added = self.vectors([row for row, op in since if op == "add"])
@@ -833,7 +836,7 @@ class _Vectors:
     def index(self) -> _Vectors:
         return self
 
-    def open(self) -> Opened:
+    def open(self, *, fully: bool = False) -> Opened:
         self.catch_up()
         return Opened("loaded", "")
 
@@ -962,6 +965,12 @@ class _Writer:
             del self._store.chunks[one.chunk.row]
             self._store.log.append((self._store.revision, one.chunk.row, "remove"))
         return ChunkCounts(removed=len(stored))
+
+    def begin_load(self, files: int) -> None:
+        pass
+
+    def end_load(self) -> None:
+        pass
 
     def save_sources(self, sources: Sequence[Source]) -> None:
         with self._store.lock:

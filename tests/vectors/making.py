@@ -147,6 +147,12 @@ class DictLog:
     def all(self) -> Iterator[tuple[int, bytes]]:
         yield from self._store.held.items()
 
+    def change_count(self, revision: int) -> int | None:
+        store = self._store
+        if not store.floor <= revision <= store.now:
+            return None
+        return sum(at > revision for at, _, _ in store.log)
+
     def changes_after(self, revision: int) -> tuple[list[tuple[int, bytes]], list[int]] | None:
         store = self._store
         if not store.floor <= revision <= store.now:

@@ -93,3 +93,31 @@ def test_it_is_in_the_file(tmp_path: Path) -> None:
     assert again.snapshot.base.is_coarse
     for query in clustered(10, 8):
         assert again.nearest(query, K) == index.nearest(query, K)
+
+
+def test_each_list_is_the_beginning_of_a_longer_one() -> None:
+    """Pages fit: also where the exact order continues behind what the coarse index is sure of."""
+    parts = np.random.default_rng(8).integers(1, 4, COUNT // 2)
+    rows = np.repeat(np.arange(1, len(parts) + 1), parts)
+    index = index_of(rows, clustered(len(rows)), exact_up_to=5_000)
+    assert index.snapshot.base.is_coarse
+    for among in (None, only(np.flatnonzero(np.arange(len(parts)) % 5 != 0) + 1)):
+        for query in clustered(4, 78):
+            longest = index.nearest(query, 3_000, among)
+            assert len({each.row for each in longest}) == len(longest) == 3_000
+            assert [each.cosine for each in longest] == sorted((e.cosine for e in longest), reverse=True)
+            for k in (1, 10, 20, 300, 500, 700, 1_500, 2_999):
+                assert index.nearest(query, k, among) == longest[:k], k
+
+
+def test_many_candidates_are_refined_however_few_are_asked_for() -> None:
+    """With noisy copies of few vectors the coarse index alone hardly tells neighbours apart."""
+    dice = np.random.default_rng(9)
+    real = clustered(60, 5)
+    copies = np.repeat(real, 200, axis=0)
+    copies = copies + dice.standard_normal(copies.shape).astype(np.float32) * np.float32(0.4 / DIMS**0.5)
+    copies /= np.linalg.norm(copies, axis=1, keepdims=True)
+    index = index_of(range(1, len(copies) + 1), copies, exact_up_to=5_000)
+    for query in real[:20]:
+        best = np.argsort(-(copies @ query))[:K] + 1
+        assert len(set(rows_in(index.nearest(query, K))) & set(best.tolist())) >= K - 1

@@ -17,13 +17,14 @@ import pytest
 from kebab_tui.vectors import file as index_file
 from kebab_tui.vectors import segment
 from kebab_tui.vectors.faiss_index import FaissIndex, VectorSnapshot
-from kebab_tui.vectors.file import Saved, UnusableFileError, read, write
+from kebab_tui.vectors.file import Saved, UnusableFileError, read, read_header, write
 from kebab_tui.vectors.segment import FaissSegment
 from tests.vectors.making import DIMS, EXACT, MODEL, codes, index_of, resolved, unit
 
 HEADER_BYTES = 128
-PAYLOAD = 120
+PAYLOAD = 128
 PAGE = 4096
+CHECKED = ".checked"
 
 
 def some_snapshot() -> VectorSnapshot:
@@ -116,28 +117,33 @@ def test_faiss_is_given_no_byte_of_a_file_with_a_flipped_bit(
 
 def resigned(whole: bytes) -> bytes:
     """The bytes with a valid checksum, as in a file made on purpose."""
-    header, payload = whole[: PAYLOAD - 32], memoryview(whole)[PAYLOAD:]
-    _, _, dims, _, _, base, gone, fresh, coarse = struct.unpack("<8sII32sqQQQQ", header)
-    checksum, place = index_file._Checksum(header), 0
-    for size in (8 * base, 2 * dims * base, 8 * gone, 8 * fresh, 2 * dims * fresh, coarse):
-        for block in index_file._blocks(payload[place : place + size]):
-            checksum.add(block)
-        place += size
-    return header + checksum.digest() + bytes(payload)
+    header, payload = whole[: PAYLOAD - 40], whole[PAYLOAD:]
+    checksum = index_file._Checksum(header)
+    checksum.add(memoryview(payload))
+    return header + checksum.digest() + bytes(8) + payload
+
+
+def place_of(part: int, path: str) -> int:
+    """Where a part of the payload begins."""
+    sizes = read_header(path, MODEL, DIMS).sizes()
+    return PAYLOAD + sum(map(index_file._aligned, sizes[:part]))
+
+
+BASE_ROWS, BASE_CODES, DELETED, DELTA_ROWS, DELTA_CODES, COARSE = range(6)
 
 
 @pytest.mark.parametrize("slot", [1_000, -1, 2**62, -(2**62)])
 def test_a_gone_slot_that_is_none_is_refused(path: str, slot: int) -> None:
     whole = Path(path).read_bytes()
     assert resigned(whole) == whole
-    place = PAYLOAD + 1_000 * (8 + 2 * DIMS)
+    place = place_of(DELETED, path)
     Path(path).write_bytes(resigned(whole[:place] + struct.pack("<q", slot) + whole[place + 8 :]))
     assert "not in order" in refusal(path)
 
 
-@pytest.mark.parametrize("place", [PAYLOAD, PAYLOAD + 1_000 * (8 + 2 * DIMS) + 31 * 8], ids=["base", "fresh"])
-def test_rows_that_are_not_in_order_are_refused(path: str, place: int) -> None:
-    whole = Path(path).read_bytes()
+@pytest.mark.parametrize("part", [BASE_ROWS, DELTA_ROWS], ids=["base", "fresh"])
+def test_rows_that_are_not_in_order_are_refused(path: str, part: int) -> None:
+    whole, place = Path(path).read_bytes(), place_of(part, path)
     Path(path).write_bytes(resigned(whole[:place] + struct.pack("<q", 9_999) + whole[place + 8 :]))
     assert "not in order" in refusal(path)
 
@@ -153,13 +159,14 @@ def test_a_file_of_another_program_is_refused(path: str) -> None:
 def test_a_vector_that_is_not_finite_is_refused(path: str, number: float, slot: str) -> None:
     """Such a vector could get any rank, and a result could have the score NaN."""
     whole = Path(path).read_bytes()
-    place = PAYLOAD + 1_000 * 8 if slot == "first of the base" else len(whole) - 2
+    place = place_of(BASE_CODES if slot == "first of the base" else COARSE, path)
+    place -= 0 if slot == "first of the base" else 2
     Path(path).write_bytes(resigned(whole[:place] + np.float16(number).tobytes() + whole[place + 2 :]))
     assert "not finite" in refusal(path)
 
 
 def test_the_greatest_and_the_least_numbers_are_finite(path: str) -> None:
-    whole, place = Path(path).read_bytes(), PAYLOAD + 1_000 * 8
+    whole, place = Path(path).read_bytes(), place_of(BASE_CODES, path)
     numbers = np.array([65504, -65504, 6e-8, -0.0], np.float16).tobytes()
     Path(path).write_bytes(resigned(whole[:place] + numbers + whole[place + len(numbers) :]))
     assert read(path, MODEL, DIMS).revision == 42
@@ -170,7 +177,7 @@ def test_no_bytes_of_a_coarse_index_upset_faiss(tmp_path: Path) -> None:
     name, count = str(tmp_path / "coarse"), 2_049
     write(name, MODEL, Saved(index_of(range(1, count + 1), unit(count), exact_up_to=1_000).snapshot, 1))
     whole, dice = Path(name).read_bytes(), random.Random(6)
-    start = PAYLOAD + count * (8 + 2 * DIMS)
+    start = place_of(COARSE, name)
     for _ in range(40):
         changed = bytearray(whole)
         for _ in range(dice.choice((1, 8, 500))):
@@ -187,7 +194,14 @@ def test_a_coarse_index_of_another_size_is_refused() -> None:
     made.codes[:] = codes(unit(2_000))
     made.make_coarse(lambda: False)
     data = made.coarse_bytes()
-    for wrong in (b"", data[:-1], data + b"\0", data[:20], data[:16] + b"\xff" * (len(data) - 16)):
+    others = (
+        data[:0],
+        data[:-1],
+        np.append(data, np.uint8(0)),
+        data[:20],
+        np.append(data[:16], ~data[16:] | 255),
+    )
+    for wrong in others:
         with pytest.raises(ValueError, match="coarse index"):
             made.load_coarse(wrong)
 
@@ -232,7 +246,8 @@ def test_an_error_of_the_disk_while_reading_is_a_refusal(path: str, monkeypatch:
     def fails(*_: object) -> object:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(index_file, "_fill", fails)
+    monkeypatch.setattr(index_file, "_filled", fails)
+    os.unlink(path + CHECKED)
     assert "Input/output error" in refusal(path)
 
 
@@ -253,7 +268,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_scratch(
     with pytest.raises(OSError, match="No space"):
         write(path, MODEL, Saved(index_of(range(1, 501), unit(500)).snapshot, 43))
     assert Path(path).read_bytes() == before
-    assert os.listdir(os.path.dirname(path)) == [os.path.basename(path)]
+    assert sorted(os.listdir(os.path.dirname(path))) == [Path(path).name, Path(path + CHECKED).name]
 
 
 KILLED = """
@@ -287,7 +302,7 @@ def test_a_process_killed_while_writing_leaves_the_old_file_or_the_new(
     assert read(path, MODEL, DIMS).revision == (99 if renamed else 42)
     write(path, MODEL, Saved(some_snapshot(), 100))
     assert read(path, MODEL, DIMS).revision == 100
-    assert os.listdir(os.path.dirname(path)) == [os.path.basename(path)]
+    assert sorted(os.listdir(os.path.dirname(path))) == [Path(path).name, Path(path + CHECKED).name]
 
 
 def test_thousands_of_vectors_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,7 +63,7 @@ def open_writer(path: str) -> sqlite3.Connection:
             connection.execute("PRAGMA journal_mode = WAL")
             _common_pragmas(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+            checkpoint_as_usual(connection)
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA recursive_triggers = ON")
             connection.execute("PRAGMA journal_size_limit = 67108864")
@@ -79,6 +79,10 @@ def open_writer(path: str) -> sqlite3.Connection:
             connection.close()
             raise
         return connection
+
+
+def checkpoint_as_usual(connection: sqlite3.Connection) -> None:
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
 
 
 def open_reader(path: str) -> sqlite3.Connection:

@@ -16,7 +16,7 @@ ODD = "path GLOB '*[\u0130\u0131\u017f\u212a]*'"
 """Paths with a letter that folds to i, s or k: the partial index `documents_by_odd_path` has them."""
 _ODD_LETTERS = frozenset("iskISK")
 
-_Condition = tuple[str, list[str | int]]
+_Condition = tuple[str, list[str | float | bytes]]
 
 
 def condition(pattern: str) -> _Condition:
@@ -31,7 +31,7 @@ def condition(pattern: str) -> _Condition:
     return f"({passes}) OR {odd}", [*values, pattern]
 
 
-def _plain(pattern: str) -> tuple[str | None, list[str | int]]:
+def _plain(pattern: str) -> tuple[str | None, list[str | float | bytes]]:
     """A part of a path; with a slash, a file or all below a folder. Inexact: None and the pattern of LIKE."""
     name = pattern.rstrip("/")
     like = "".join(map(_like, name))
@@ -43,7 +43,7 @@ def _plain(pattern: str) -> tuple[str | None, list[str | int]]:
     return f"d.path = ? COLLATE NOCASE OR ({below})", [name, f"{name}/", f"{name}0"]
 
 
-def _with_wildcards(pattern: str) -> tuple[str | None, list[str | int]]:
+def _with_wildcards(pattern: str) -> tuple[str | None, list[str | float | bytes]]:
     """The same for a pattern with wildcards.
 
     LIKE's `%` crosses folders. Where `*` and `?` are the only wildcards, a path with as many slashes as the

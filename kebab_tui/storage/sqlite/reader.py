@@ -159,6 +159,12 @@ class VectorSource:
         """Every chunk with a vector, unordered: sorting would read the whole table of chunks."""
         yield from self._connection.execute(_ALL, (self._model,))
 
+    def change_count(self, revision: int) -> int | None:
+        if not self._log_reaches(revision):
+            return None
+        statement = "SELECT count(*) FROM changes WHERE revision > ?"
+        return int(self._connection.execute(statement, (revision,)).fetchone()[0])
+
     def changes_after(self, revision: int) -> tuple[list[tuple[int, bytes]], list[int]] | None:
         """Chunks with a new vector and removed chunks; None if the log does not reach back so far."""
         if not self._log_reaches(revision):

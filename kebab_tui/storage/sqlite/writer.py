@@ -17,15 +17,15 @@ from dataclasses import replace
 
 from kebab_tui.domain.change import Applied, Change
 from kebab_tui.domain.document import OtherFiles, Source, SourceState
-from kebab_tui.domain.errors import TEMPORARY, NotFoundError
+from kebab_tui.domain.errors import TEMPORARY, NotFoundError, StoreError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.text import PARTS_VERSION, RECIPE_VERSION
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite import recovery, rows, schema, top_lists, vocabulary
+from kebab_tui.storage.sqlite import first_load, recovery, rows, schema, top_lists, vocabulary
 from kebab_tui.storage.sqlite.batch import UNSTORABLE, Batch
 from kebab_tui.storage.sqlite.checksum import PageChecksums, generation_of
-from kebab_tui.storage.sqlite.connection import meta_value, open_writer, translated
+from kebab_tui.storage.sqlite.connection import checkpoint_as_usual, meta_value, open_writer, translated
 from kebab_tui.storage.sqlite.statistics import collection_of
 
 _OBSOLETE = "gone_from_full_text"
@@ -57,6 +57,8 @@ class StoreWriter:
         self._may_need_merging = self._may_need_lists = True
         self.weights = FieldWeights()
         """Those of the readers, for the top lists."""
+        self._is_loading = False
+        """Indexes were left out of a first load."""
         try:
             self._connection = open_writer(folder.database)
         except BaseException:
@@ -67,6 +69,7 @@ class StoreWriter:
             with translated(folder.database):
                 vocabulary.prepare(self._connection)
                 self._revision()
+                self._is_loading = bool(first_load.missing(self._connection))
                 if meta_value(self._connection, "fts_signature") != schema.fts_signature():
                     self.rebuild_full_text()
                 if meta_value(self._connection, "embed_recipe") != RECIPE_VERSION:
@@ -86,11 +89,12 @@ class StoreWriter:
         folded_in, changed, generation = False, None, (0, 0)
         try:
             if sealing:
+                self.end_load()
                 changed, generation = self._seal.changed_pages(), generation_of(self._connection)
                 self._connection.execute("PRAGMA busy_timeout = 0")
                 is_busy, _, _ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
                 folded_in = not is_busy
-        except sqlite3.Error:
+        except (sqlite3.Error, StoreError):
             pass  # the next writer folds it in
         finally:
             self._connection.close()
@@ -116,6 +120,23 @@ class StoreWriter:
                 connection.execute("ROLLBACK")
                 connection.execute("BEGIN IMMEDIATE")
                 return self._apply_one_by_one(connection, changes)
+
+    def begin_load(self, files: int) -> None:
+        """So many files follow: a first load leaves out indexes that each commit would write again."""
+        if first_load.is_first_load(self._connection, files):
+            with self._transaction() as connection:
+                first_load.leave_out(connection)
+            first_load.checkpoint_rarely(self._connection)
+            self._is_loading = True
+
+    def end_load(self) -> None:
+        """Make the indexes that were left out."""
+        if self._is_loading:
+            with self._transaction() as connection:
+                for statement in first_load.missing(connection):
+                    connection.execute(statement)
+            checkpoint_as_usual(self._connection)
+            self._is_loading = False
 
     def _apply_one_by_one(self, connection: sqlite3.Connection, changes: Sequence[Change]) -> Applied:
         """Apply each change in a separate savepoint: slower, but shows which one fails."""
@@ -211,6 +232,7 @@ class StoreWriter:
 
     def save_vectors(self, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> int:
         """Store (text hash, fp16 vectors) pairs of a model; returns the new revision."""
+        self.end_load()
         with self._transaction() as connection:
             self._bump()
             revision = self._revision()
@@ -237,6 +259,7 @@ class StoreWriter:
 
     def delete_vectors(self, model: str | None = None) -> int:
         """Delete vectors that no chunk uses, or all of a model; returns their number."""
+        self.end_load()
         unused = "text_hash NOT IN (SELECT embed_hash FROM chunks)"
         with self._transaction() as connection:
             if model is None:
