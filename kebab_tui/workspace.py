@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kebab_tui.domain.hit import Highlight, SearchHit, SearchResponse
     from kebab_tui.domain.ids import SourceId
     from kebab_tui.domain.links import LinkDirection, NoteLinks, SimilarNote
+    from kebab_tui.domain.scope import SourcePart
     from kebab_tui.indexing.embed import EmbeddingReport
     from kebab_tui.indexing.lookup import CitedPlace, Inspection, ListedFile
     from kebab_tui.indexing.pipeline import Recipe
@@ -324,6 +325,28 @@ class Workspace:
         """The names of the sources, without counting their notes."""
         with self._parts.index.reader.snapshot() as snapshot:
             return snapshot.sources()
+
+    def source_around(self, folder: str) -> SourcePart | None:
+        """The innermost source that contains a folder, and which part of it; None if there is none."""
+        from kebab_tui.domain.scope import source_around
+
+        return source_around(os.path.realpath(folder), self._searched_roots())
+
+    def scope_of(self, folder: str) -> tuple[SourcePart, ...]:
+        """The source around a folder, else the sources in it; empty if there are none."""
+        from kebab_tui.domain.scope import source_around, sources_below
+
+        real, roots = os.path.realpath(folder), self._searched_roots()
+        around = source_around(real, roots)
+        return (around,) if around is not None else sources_below(real, roots)
+
+    def _searched_roots(self) -> list[tuple[SourceId, str]]:
+        try:
+            with self._parts.index.reader.catalogue() as catalogue:
+                found = catalogue.sources(counted=False)
+        except NotIndexedError:
+            return []
+        return [(source.source_id, os.path.realpath(source.root)) for source in found]
 
     def check_folder(self, folder: str) -> None:
         """Raise if a folder is missing, unless it is a source already: sources may come back."""

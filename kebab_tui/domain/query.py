@@ -13,6 +13,7 @@ from typing import Literal
 from kebab_tui.domain.document import ChunkKind, DocumentType, Language, Trust
 from kebab_tui.domain.facets import FACETS, FacetKind
 from kebab_tui.domain.ids import DocId, SourceId
+from kebab_tui.domain.scope import SourcePart
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
 SEARCH_MODES: tuple[SearchMode, ...] = ("lexical", "vector", "hybrid")
@@ -91,6 +92,8 @@ class SearchFilters:
     """Every one must occur in the heading path, ignoring case."""
     within: tuple[SourceId, ...] = ()
     """Only these sources, whatever `sources` names; no query can widen it."""
+    scope: tuple[SourcePart, ...] = ()
+    """Only these sources or folders: where the search starts. No query can widen it either."""
     shareable: bool = False
     """Leave out private notes, and those not known not to be: not read yet, or by an early version."""
 
@@ -108,8 +111,13 @@ class SearchFilters:
 
     @property
     def chosen(self) -> bool:
-        """Whether there is a filter beside `shareable` and `within`, which no user chooses."""
-        return self != SearchFilters(within=self.within, shareable=self.shareable)
+        """Whether there is a filter that a query can state."""
+        return self != self.unstated
+
+    @property
+    def unstated(self) -> SearchFilters:
+        """The filters that no query states."""
+        return SearchFilters(within=self.within, scope=self.scope, shareable=self.shareable)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,8 @@ def count_filtered(search: Search) -> Filtered | None:
         return None
 
     def count(filters: SearchFilters) -> int:
-        filters = replace(filters, within=search.filters.within, shareable=search.filters.shareable)
+        own = search.filters
+        filters = replace(filters, within=own.within, scope=own.scope, shareable=own.shareable)
         return search.snapshot.browse(filters, 0, 0)[1]
 
     notes = count(SearchFilters())
@@ -115,7 +116,7 @@ def _single_filters(filters: SearchFilters) -> Iterator[tuple[str, SearchFilters
         yield str(has), SearchFilters(has=(has,))
     for field in fields(filters):
         value = getattr(filters, field.name)
-        if field.name in ("facets", "links", "has", "within", "shareable") or value in ((), None):
+        if field.name in ("facets", "links", "has", "within", "scope", "shareable") or value in ((), None):
             continue
         if field.name.endswith("_ns"):
             moment = datetime.fromtimestamp(value // 10**9, UTC).astimezone()

@@ -16,6 +16,7 @@ from kebab_tui.domain.document import LANGUAGES, ChunkKind, Trust
 from kebab_tui.domain.facets import values_of
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import FacetFilter, FacetMatch, SearchFilters
+from kebab_tui.domain.scope import SourcePart
 from kebab_tui.formats.registry import document_types
 from kebab_tui.search.match import Word
 from kebab_tui.search.ports import Among, FieldWeights
@@ -97,6 +98,10 @@ def has_tags(tags: set[str], wanted: FacetFilter) -> bool:
     return all(found) if wanted.match == "all" else any(found) == (wanted.match == "any")
 
 
+def within(source: SourceId, path: str, part: SourcePart) -> bool:
+    return source == part.source and (not part.below or path.startswith(f"{part.below}/"))
+
+
 def passes(note: SaveNote, filters: SearchFilters, source_trust: dict[str, Trust]) -> bool:
     """The definition in `domain.query`, word for word."""
     document, passage = note.document, note.passages[0]
@@ -111,6 +116,7 @@ def passes(note: SaveNote, filters: SearchFilters, source_trust: dict[str, Trust
         and all(value in wanted for value, wanted in lists if wanted)
         and (not filters.paths or any(globbed(glob, document.path) for glob in filters.paths))
         and not any(globbed(glob, document.path) for glob in filters.paths_none)
+        and (not filters.scope or any(within(document.source, document.path, one) for one in filters.scope))
         and (filters.trust_min is None or trust >= filters.trust_min)
         and (filters.after_ns is None or document.fingerprint.mtime_ns >= filters.after_ns)
         and (filters.before_ns is None or document.fingerprint.mtime_ns < filters.before_ns)
@@ -141,6 +147,14 @@ ANY_FILTERS = st.builds(
     sources=some("notes", "other", "nobody"),
     paths=some(*GLOBS),
     paths_none=some(*GLOBS),
+    scope=st.lists(
+        st.builds(
+            SourcePart,
+            st.sampled_from(("notes", "other", "nobody")).map(SourceId),
+            st.sampled_from(("", "ops", "ops/deep", "노트", "op")),
+        ),
+        max_size=2,
+    ).map(tuple),
     trust_min=st.sampled_from(TRUSTS),
     after_ns=TIMES,
     before_ns=TIMES,

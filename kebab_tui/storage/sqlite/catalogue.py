@@ -211,5 +211,5 @@ class StoreCatalogue:
             made_by=made_by,
         )
 
-    def _number(self, statement: str, values: Sequence[str | int] = ()) -> int:
+    def _number(self, statement: str, values: Sequence[rows.Value] = ()) -> int:
         return int(self._connection.execute(statement, values).fetchone()[0])

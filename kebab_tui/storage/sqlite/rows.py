@@ -33,6 +33,7 @@ from kebab_tui.domain.facets import FACETS, NAME, PAGES, Facet, FacetKind, day_o
 from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 from kebab_tui.domain.links import LinkedNote
 from kebab_tui.domain.query import SearchFilters
+from kebab_tui.domain.scope import SourcePart
 from kebab_tui.domain.text import storable as storable
 from kebab_tui.domain.tokens import grams
 from kebab_tui.search.ports import Script
@@ -65,7 +66,8 @@ SOURCE_COLUMNS = (
     "s.weight, s.stars, s.code, s.state"
 )
 
-Condition = tuple[str, list[str | int]]
+Value = str | float | bytes
+Condition = tuple[str, list[Value]]
 
 # A note without a hash was never read, and the first versions of two formats did not flag private notes. A
 # failed note keeps flags, hash and version of its last reading.
@@ -242,6 +244,8 @@ def _document_conditions(filters: SearchFilters) -> list[Condition]:
         ("d.doc_id", filters.doc_ids),
     ]
     conditions += [_one_of(column, values) for column, values in columns if values]
+    if filters.scope:
+        conditions.append(_in_scope(filters.scope))
     if filters.paths:
         conditions.append((" OR ".join(["kebab_glob(?, d.path)"] * len(filters.paths)), list(filters.paths)))
     conditions += [("NOT kebab_glob(?, d.path)", [pattern]) for pattern in filters.paths_none]
@@ -277,6 +281,19 @@ def _chunk_conditions(filters: SearchFilters) -> list[Condition]:
     return conditions + [("kebab_contains(?, c.heading_path)", [part]) for part in filters.headings]
 
 
+def _in_scope(scope: Sequence[SourcePart]) -> Condition:
+    """Notes of one of these sources or folders, by the index on files."""
+    whole = [part.source for part in scope if not part.below]
+    parts = ["d.source_id IN (SELECT value FROM json_each(?))"]
+    values: list[Value] = [json.dumps(whole)]
+    for part in scope:
+        if part.below:
+            folder = os.fsencode(part.below)
+            parts.append("d.source_id = ? AND d.raw_path > ? AND d.raw_path < ?")
+            values += [part.source, folder + b"/", folder + b"0"]  # "0" is the byte after "/"
+    return " OR ".join(parts), values
+
+
 def _with_facet(kind: FacetKind, values: Sequence[str], excluded: bool) -> Condition:
     """Notes with one of these values, or without all of them; finds them by the index on values."""
     folded = [kind.fold(value) for value in values]
@@ -310,7 +327,7 @@ def _compared(kind: FacetKind, value: str) -> Condition:
     key, how, other = split_property(value)
     folded = kind.fold(key)
     of_key = "SELECT f.doc_id FROM facets f WHERE f.kind = ? AND f.folded >= ? AND f.folded < ?"
-    values: list[str | int] = [kind.id, f"{folded}=", f"{folded}>"]  # ">" is the character after "="
+    values: list[Value] = [kind.id, f"{folded}=", f"{folded}>"]  # ">" is the character after "="
     if not how:
         return of_key, values
     return f"{of_key} AND kebab_compare(substr(f.folded, ?), ?, ?)", [*values, len(folded) + 2, how, other]

@@ -43,6 +43,7 @@ from kebab_tui.search.ports import (
 from kebab_tui.storage.sqlite import recovery, rows, schema
 from kebab_tui.storage.sqlite.connection import meta_value
 from kebab_tui.storage.sqlite.fts import fts5
+from kebab_tui.storage.sqlite.rows import Value
 
 if TYPE_CHECKING:
     from kebab_tui.search.name_pattern import NamePattern
@@ -147,7 +148,7 @@ class StoreSnapshot:
         key = ("rank", found, *values, limit)
         return list(self._answers.get(self.revision, key, lambda: self._ranked(found, values, limit)))
 
-    def _ranked(self, found: str, values: Sequence[str | float], limit: int) -> list[Scored]:
+    def _ranked(self, found: str, values: Sequence[Value], limit: int) -> list[Scored]:
         with _raw_query_errors():
             ranked: list[tuple[ChunkRow, float]] = self._connection.execute(
                 f"{found} ORDER BY score LIMIT ?", [*values, limit + _TIES]
@@ -180,7 +181,7 @@ class StoreSnapshot:
         leaving_out: Sequence[ChunkRow] = (),
         worst: float | None = None,
     ) -> int:
-        values: Sequence[str | float]
+        values: Sequence[Value]
         if among.match is None:
             chosen, values = _chosen(among)
             statement = f"SELECT count(*) FROM ({chosen})"
@@ -197,7 +198,7 @@ class StoreSnapshot:
             )
 
     def count_by_source(self, among: Among) -> dict[str, int]:
-        values: Sequence[str | float]
+        values: Sequence[Value]
         if among.match is None:
             found, values = _chosen(among, "c.id AS row")
         else:
@@ -310,7 +311,7 @@ class StoreSnapshot:
             self._names().forget()  # the list has notes that are no longer there
         return found
 
-    def _notes_where(self, condition: str, values: Sequence[str | int | float]) -> dict[int, NamedNote]:
+    def _notes_where(self, condition: str, values: Sequence[Value]) -> dict[int, NamedNote]:
         """The notes that pass a condition, by their ids in `note_names`."""
         statement = (
             "SELECT n.id, d.doc_id, d.source_id, d.path, d.mtime_ns, "
@@ -548,7 +549,7 @@ class StoreSnapshot:
         return [array("q", _numbers(rows)) for rows in joined]
 
     def which(self, wanted: Sequence[ChunkRow], among: Among) -> set[ChunkRow]:
-        values: Sequence[str | float]
+        values: Sequence[Value]
         if among.match is None:
             statement, values = _chosen(among)
             statement += " AND c.id IN (SELECT value FROM json_each(?))"
@@ -568,11 +569,11 @@ class StoreSnapshot:
 
     def _where(
         self, among: Among, scored: Match | None = None, leaving_out: Sequence[ChunkRow] = ()
-    ) -> tuple[str, list[str | float]]:
+    ) -> tuple[str, list[Value]]:
         """The condition on the full text. A plus hides a row list from FTS5: it would search once per row."""
         if among.match is None:
             raise ValueError("nothing to match")
-        where, parameters = "chunks_fts MATCH ?", list[str | float]([fts5(scored or among.match)])
+        where, parameters = "chunks_fts MATCH ?", list[Value]([fts5(scored or among.match)])
         if scored is not None:
             where += " AND +chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
             parameters.append(fts5(among.match))
@@ -596,7 +597,7 @@ class StoreSnapshot:
             parameters.append(json.dumps(list(leaving_out)))
         return where, parameters
 
-    def _number(self, statement: str, values: Sequence[str | float]) -> int:
+    def _number(self, statement: str, values: Sequence[Value]) -> int:
         return int(self._connection.execute(statement, values).fetchone()[0])
 
     def _words(self, statement: str, values: tuple[str | int, ...]) -> list[str]:
