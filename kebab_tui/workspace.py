@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeAlias, TypeVar
@@ -22,7 +22,7 @@ from kebab_tui.indexing.callbacks import WatchCallbacks as WatchCallbacks
 if TYPE_CHECKING:
     from kebab_tui.doctor import IndexStatus, Pending, VectorState
     from kebab_tui.domain.citation import Located, TextPosition
-    from kebab_tui.domain.document import Document, DocumentState, PageText, Source
+    from kebab_tui.domain.document import Document, DocumentState, PageText, Source, SourceUse
     from kebab_tui.domain.hit import Highlight, SearchHit, SearchResponse
     from kebab_tui.domain.ids import SourceId
     from kebab_tui.domain.links import LinkDirection, NoteLinks, SimilarNote
@@ -446,11 +446,12 @@ class Workspace:
 
     def _resolved(self, filters: SearchFilters | None) -> SearchFilters:
         """The filters with the notes that `links:` stands for."""
-        if filters is None or not filters.links:
-            return filters or SearchFilters()
         from kebab_tui.search.links import resolved
 
+        filters = filters or SearchFilters()
         with self._parts.index.reader.snapshot() as snapshot:
+            if removed := snapshot.removed_sources():
+                filters = replace(filters, without=removed)
             return resolved(snapshot, filters)
 
     def locate(self, hit: SearchHit) -> Located:
@@ -568,6 +569,27 @@ class Workspace:
             )
         with self._parts.refilled_session("source edit", callbacks) as session:
             return session.edit(source, edited)
+
+    def set_source_use(self, source: SourceId, use: SourceUse, callbacks: Callbacks) -> None:
+        """Watch, pause or hide a source.
+
+        A removed source is not searched any more, and deleted by the next writer; until then it can be
+        watched again. `keeping_removed` delays the deletion.
+        """
+        from kebab_tui.indexing.ingest import declared_sources
+
+        declared = {source.source_id for source in declared_sources(self.settings.sources)}
+        if use == "removed" and source in declared:
+            raise UsageError(
+                f"the source {source} is declared in the configuration file",
+                "remove its entry under [[sources]] there",
+            )
+        with self._parts.refilled_session(f"source {use}", callbacks) as session:
+            session.set_use(source, use)
+
+    def keeping_removed(self) -> AbstractContextManager[None]:
+        """Keep removed sources from being deleted while the context lasts, and this process lives."""
+        return self._parts.index.requests().undoing()
 
     def remove_source(self, source: SourceId, callbacks: Callbacks) -> None:
         with self._parts.refilled_session("source remove", callbacks) as session:

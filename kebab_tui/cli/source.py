@@ -17,7 +17,7 @@ from kebab_tui.cli.edge import Invocation, pass_invocation, shared_flag, shared_
 from kebab_tui.cli.options import TRUST_LABELS, Given, chosen_format, format_options
 from kebab_tui.cli.output import confirmed, field, notify, plural, table_lines, write, write_json
 from kebab_tui.cli.progress import print_notice, print_waiting
-from kebab_tui.domain.document import MOST_STARS, Source, Trust
+from kebab_tui.domain.document import MOST_STARS, Source, SourceUse, Trust
 from kebab_tui.domain.errors import ConfigError, NotFoundError, UsageError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.workspace import Callbacks, Workspace
@@ -36,7 +36,7 @@ _NAME_ANOTHER = "name another file: kebab init --path FILE"
 @click.group()
 @shared_options
 def source_command() -> None:
-    """Add, search, list, edit or remove folders of notes."""
+    """Add, search, list, edit, pause or remove folders of notes."""
 
 
 def _name(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -194,10 +194,17 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
             write(f"   Description: {field(found.description) or 'No description'}")
             write(f"   Passages: {found.chunks} | Notes: {found.documents} | Trust: {found.trust.label}")
             write(f"   Version: {field(found.version_label) or 'no label'}")
-            write(f"   Folder: {field(found.root)}")
+            write(f"   Folder: {field(found.root)}{' (paused)' if found.use == 'paused' else ''}")
     else:
         rows = (
-            (found.source_id, found.state, str(found.documents), str(found.chunks), found.title, found.root)
+            (
+                found.source_id,
+                found.condition,
+                str(found.documents),
+                str(found.chunks),
+                found.title,
+                found.root,
+            )
             for found in sources
         )
         for line in table_lines(_COLUMNS, rows):
@@ -288,6 +295,32 @@ def remove(invocation: Invocation, source_id: str, yes: bool) -> int:
         workspace.remove_source(source.source_id, Callbacks(waiting=print_waiting, notice=print_notice))
     notify(f"removed: {notes}; no file in {field(source.root)} was changed")
     return 0
+
+
+@source_command.command()
+@click.argument("source_id", metavar="ID")
+@shared_options
+@pass_invocation
+def pause(invocation: Invocation, source_id: str) -> None:
+    """Stop watching and reading the folder of the source ID. Its indexed notes are still found."""
+    _set_use(invocation, source_id, "paused")
+    notify(f"paused: {field(source_id)}; `kebab source resume {field(source_id)}` reads it again")
+
+
+@source_command.command()
+@click.argument("source_id", metavar="ID")
+@shared_options
+@pass_invocation
+def resume(invocation: Invocation, source_id: str) -> None:
+    """Watch and read the folder of the source ID again."""
+    _set_use(invocation, source_id, "watched")
+    notify(f"resumed: {field(source_id)}; `kebab ingest` reads what changed meanwhile")
+
+
+def _set_use(invocation: Invocation, source_id: str, use: SourceUse) -> None:
+    callbacks = Callbacks(waiting=print_waiting, notice=print_notice)
+    with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
+        workspace.set_source_use(_known(workspace, source_id).source_id, use, callbacks)
 
 
 @click.command()

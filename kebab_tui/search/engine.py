@@ -149,6 +149,8 @@ class SearchEngine:
         with self._corpus.snapshot() as snapshot:
             if filters.shareable and not snapshot.has_private():
                 filters = replace(filters, shareable=False)
+            if removed := snapshot.removed_sources():
+                filters = replace(filters, without=removed)
             if parsed.filters.sources and (known := filters.within or snapshot.sources()):
                 check_sources(parsed.filters.sources, known, begun=query.text if query.typing else "")
             typed, typing = query.text, query.typing
