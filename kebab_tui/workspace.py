@@ -22,7 +22,7 @@ from kebab_tui.indexing.callbacks import WatchCallbacks as WatchCallbacks
 if TYPE_CHECKING:
     from kebab_tui.doctor import IndexStatus, Pending, VectorState
     from kebab_tui.domain.citation import Located, TextPosition
-    from kebab_tui.domain.document import Document, DocumentState, PageText, Source, SourceUse
+    from kebab_tui.domain.document import Document, DocumentState, OtherFiles, PageText, Source, SourceUse
     from kebab_tui.domain.hit import Highlight, SearchHit, SearchResponse
     from kebab_tui.domain.ids import SourceId
     from kebab_tui.domain.links import LinkDirection, NoteLinks, SimilarNote
@@ -149,6 +149,13 @@ class Workspace:
         return remove_chip(text, chip)
 
     @staticmethod
+    def scope_chip(label: str) -> Chip:
+        """A chip for what is searched; it has no place in the text of the query."""
+        from kebab_tui.search.query_language import Chip
+
+        return Chip(-1, -1, f"in: {label}")
+
+    @staticmethod
     def filter_of(key: str, value: str, spelled: Callable[[str, str], str]) -> SearchFilters:
         """The filter of an option that does the same as `key:value`; raises FilterError for a bad value."""
         from datetime import datetime
@@ -207,9 +214,9 @@ class Workspace:
         return self._parts.engine.search(query, first_answer)
 
     @_healed
-    def recent(self, count: int, offset: int = 0) -> SearchResponse:
+    def recent(self, count: int, offset: int = 0, filters: SearchFilters | None = None) -> SearchResponse:
         """The latest changed notes, as hits without a query."""
-        return self._parts.engine.recent(count, offset)
+        return self._parts.engine.recent(count, offset, filters or SearchFilters())
 
     def revision(self) -> int:
         """The revision of the last commit."""
@@ -339,6 +346,16 @@ class Workspace:
         real, roots = os.path.realpath(folder), self._searched_roots()
         around = source_around(real, roots)
         return (around,) if around is not None else sources_below(real, roots)
+
+    def other_files(self, sources: Sequence[SourceId] = ()) -> OtherFiles:
+        """How many files of these sources, or of all, are of types that no format reads."""
+        try:
+            with self._parts.index.reader.catalogue() as catalogue:
+                return catalogue.other_files(sources)
+        except NotIndexedError:
+            from kebab_tui.domain.document import OtherFiles
+
+            return OtherFiles()
 
     def _searched_roots(self) -> list[tuple[SourceId, str]]:
         try:

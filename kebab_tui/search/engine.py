@@ -26,7 +26,7 @@ from kebab_tui.domain.hit import (
     partial_matches,
 )
 from kebab_tui.domain.pages import cite
-from kebab_tui.domain.query import SearchQuery
+from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import lexical, match_tree, name_leg
 from kebab_tui.search.answer import Answer, Ranked, Search
 from kebab_tui.search.filter_keys import check_sources, nearest_key
@@ -89,9 +89,9 @@ class SearchEngine:
         with self._begun(replace(query, mode="lexical") if first_answer else query) as search:
             return self._respond(search, self._find(search, first_answer))
 
-    def recent(self, count: int, offset: int = 0) -> SearchResponse:
+    def recent(self, count: int, offset: int, filters: SearchFilters) -> SearchResponse:
         """The first chunk of each of the latest changed notes."""
-        with self._begun(SearchQuery("", "lexical", k=count, offset=offset)) as search:
+        with self._begun(SearchQuery("", "lexical", k=count, offset=offset, filters=filters)) as search:
             return self._respond(search, _browsed(search))
 
     def explain(self, query: SearchQuery) -> ExplainedResponse:

@@ -63,6 +63,8 @@ def judge(search: Search, document: Document) -> WhyNot:
     dropping = [name for name, one in single if not snapshot.passes(rows, one)]
     if search.filters.shareable and not snapshot.passes(rows, SearchFilters(shareable=True)):
         return WhyNot(path, "filtered", "it is private, or not known not to be")
+    if search.filters.scope and not snapshot.passes(rows, SearchFilters(scope=search.filters.scope)):
+        return WhyNot(path, "filtered", "outside the searched folder", "search everywhere to see it")
     if not dropping and search.filters.chosen and not snapshot.passes(rows, search.filters):
         dropping = [f"{' and '.join(name for name, _ in single)} together"]
     if dropping:

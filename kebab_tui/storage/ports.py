@@ -151,7 +151,7 @@ class Catalogue(Protocol):
         """Number of notes that the last run could not read."""
         ...
 
-    def other_files(self) -> OtherFiles:
+    def other_files(self, sources: Sequence[SourceId] = ()) -> OtherFiles:
         """The files of types that no format reads, as counted by the last scan of each folder."""
         ...
 

@@ -182,6 +182,8 @@ ACTIONS: Actions = (
            ("ctrl+t",), in_footer=11),
     Action("drop_filter", "drop filter", "Remove the last filter from the query", "Query",
            ("f8",), vim=("x",), when="filters"),
+    Action("scope", "folder only", "Search only the folder of the hit, or everywhere again", "Query",
+           ("alt+i",)),
     Action("exact", "as typed", "Search the words as typed, not corrected; or corrected again", "Query",
            ("alt+x",), when="corrected", in_footer=3),
     Action("complete", "complete", "Accept the completion or the suggestion", "Query",

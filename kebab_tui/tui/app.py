@@ -45,6 +45,7 @@ from kebab_tui.tui.note_hits import Visits, count_words, note_hit
 from kebab_tui.tui.preview.pane import Preview
 from kebab_tui.tui.recent_notes import RecentNotes
 from kebab_tui.tui.results import Panes, ResultsPresenter
+from kebab_tui.tui.scope import Scope
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from kebab_tui.tui.startup import TUNE_AT_LATEST_S, tune_for_typing
 from kebab_tui.tui.themes import apply_theme
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from kebab_tui.domain.hit import SearchHit, SearchResponse
     from kebab_tui.domain.ids import ChunkId, DocId
     from kebab_tui.tui.screens.links_page import LinksPage
+    from kebab_tui.tui.suggestions import Suggestion
     from kebab_tui.workspace import Workspace
 
 NOTIFICATION_S = 5.0
@@ -111,7 +113,9 @@ class KebabApp(App[tuple[str, ...]]):
         self.recent = RecentNotes(settings.data_dir)
         wanted = options.mode or settings.search.mode
         mode: SearchMode = next((mode for mode in SEARCH_MODES if mode == wanted), "hybrid")
-        self.engine = engine or EngineThread(self._open_workspace, loads_model=mode != "lexical")
+        self.engine = engine or EngineThread(
+            self._open_workspace, loads_model=mode != "lexical", folders=_scope_folders(options)
+        )
         self.indexing = indexing or BackgroundIndexing(settings.data_dir, options.config)
         self.current_query = CurrentQuery(self.engine, mode, page)
         self.typing = TypingDebounce(self._typing_paused)
@@ -179,6 +183,10 @@ class KebabApp(App[tuple[str, ...]]):
         """What the present arrangement of the panes is for."""
         self._jumps = 0
         """How many pages the user has asked to jump ahead of the loaded ones."""
+        self.scope = Scope()
+        """What is searched, as the engine has found it."""
+        self.last_scope: tuple[str, ...] = ()
+        """The folders that were searched before the present scope."""
         self.visits = Visits()
         self.visited: SearchHit | None = None
         """The note in the preview instead of the selected hit, after a link was followed."""
@@ -225,8 +233,6 @@ class KebabApp(App[tuple[str, ...]]):
         self.typing.key_pressed()  # the hits first, then the preview
         self.ask()
         self.engine.start(self.post_message)
-        if self.options.folders:
-            self.index(self.options.folders)
 
     def on_unmount(self) -> None:
         self.engine.close()
@@ -294,7 +300,7 @@ class KebabApp(App[tuple[str, ...]]):
             hits=hits,
             moves=hits or self.focused is self.words,
             empty_query=not self.box.value,
-            filters=bool(self.results.chips or self.results.refused or self.suggests),
+            filters=bool(self.scope.folders or self.results.chips or self.results.refused or self.suggests),
             corrected=self.results.is_corrected or self.current_query.query.exact,
             explain=self.toggles.explain and self.explain.has_what_if,
             first_run=self.results.first_run,
@@ -535,13 +541,35 @@ class KebabApp(App[tuple[str, ...]]):
 
     @on(messages.SourcesCounted)
     def _sources_counted(self, message: messages.SourcesCounted) -> None:
-        if not self.options.folders:
-            if message.count:
-                self.index(())
-            else:
-                self.results.show_first_run()
-                self.arrange()
-                self.refresh_bindings()
+        if self.scope.new:
+            self.index(self.scope.new)
+        elif message.count:
+            self.index(())
+        else:
+            self.results.show_first_run()
+            self.arrange()
+            self.refresh_bindings()
+
+    # The scope
+
+    @on(messages.ScopeFound)
+    def _scope_found(self, message: messages.ScopeFound) -> None:
+        self.scope = message.scope
+        self.results.show_scope(message.scope)
+        self.refresh_bindings()
+
+    def search_in(self, folders: tuple[str, ...]) -> None:
+        """Search only these folders; everything without any."""
+        self.last_scope = self.scope.folders
+        self.engine.search_in(folders)
+        self.ask()
+
+    def take_suggestion(self, suggestion: Suggestion) -> None:
+        """Search another query, or in all folders."""
+        if suggestion.kind == "everywhere":
+            self.search_in(())
+        else:
+            self.box.write(suggestion.text)
 
     @on(messages.CompletionsReady)
     def _completions_ready(self, message: messages.CompletionsReady) -> None:
@@ -745,7 +773,10 @@ class KebabApp(App[tuple[str, ...]]):
     def _filter_removed(self, message: ChipsLine.Removed) -> None:
         from kebab_tui.workspace import Workspace
 
-        self.box.write(Workspace.remove_chip(self.box.value, message.chip))
+        if message.chip.start < 0:  # the scope
+            self.search_in(())
+        else:
+            self.box.write(Workspace.remove_chip(self.box.value, message.chip))
 
     @on(messages.NotesFound)
     def _notes_found(self, message: messages.NotesFound) -> None:
@@ -762,7 +793,7 @@ class KebabApp(App[tuple[str, ...]]):
 
     @on(TextPane.SuggestionClicked)
     def _suggestion_clicked(self, message: TextPane.SuggestionClicked) -> None:
-        self.box.write(message.suggestion.text)
+        self.take_suggestion(message.suggestion)
 
     @on(WhyNotPrompt.Typed)
     def _path_typed(self, message: WhyNotPrompt.Typed) -> None:
@@ -785,3 +816,7 @@ class KebabApp(App[tuple[str, ...]]):
             self.screen.fail(message.path, message.result)
         else:
             self.screen.answer(message.path, message.result)
+
+
+def _scope_folders(options: Options) -> tuple[str, ...] | None:
+    return () if options.everywhere else options.folders or None

@@ -252,6 +252,16 @@ class Commands:
         else:
             app.chips.drop_last()
 
+    def do_scope(self) -> None:
+        """Search everywhere; or again in the folder from before, else in that of the selected hit."""
+        app = self._app
+        if app.scope.folders:
+            app.search_in(())
+        elif app.last_scope:
+            app.search_in(app.last_scope)
+        elif app.shown is not None:
+            app.search_in((app.shown.root,))
+
     def do_exact(self) -> None:
         self._app.current_query.toggle_exact()
         self._app.ask()
@@ -267,7 +277,7 @@ class Commands:
         if app.completion_list.is_open:
             app.box.accept_completion()
         else:
-            app.box.write(app.words.suggestions[app.words.chosen or 0].text)
+            app.take_suggestion(app.words.suggestions[app.words.chosen or 0])
 
     do_take_completion = do_complete
 

@@ -54,6 +54,7 @@ from kebab_tui.tui.messages import (
     NotesFound,
     PathsFound,
     Refused,
+    ScopeFound,
     SearchDone,
     SourcesCounted,
     SuggestionsReady,
@@ -61,6 +62,7 @@ from kebab_tui.tui.messages import (
 )
 from kebab_tui.tui.note_hits import is_whole, path_of
 from kebab_tui.tui.page_thread import PageThread
+from kebab_tui.tui.scope import Scope, scope_of
 from kebab_tui.tui.suggestions import Suggestion, ordered, shorter
 
 if TYPE_CHECKING:
@@ -121,14 +123,27 @@ class _Job:
 class EngineThread:
     """Started after the first paint; `close` returns at once, even during a search."""
 
-    def __init__(self, open_workspace: Callable[[], Workspace], *, loads_model: bool = True) -> None:
-        """`loads_model`: expect semantic queries, so load the model before the first."""
+    def __init__(
+        self,
+        open_workspace: Callable[[], Workspace],
+        *,
+        loads_model: bool = True,
+        folders: tuple[str, ...] | None = (),
+    ) -> None:
+        """`loads_model`: expect semantic queries, so load the model before the first.
+
+        `folders`: search only these; None: the source around the current folder, else everything.
+        """
         self._open = open_workspace
         self._post: Post = lambda _: None
         self._loads_model = loads_model
         self._ready: EngineReady | None = None
         self._warming: Iterator[None] | None = None
         self._wake = threading.Condition()
+        self._folders = folders
+        self._scope: Scope | None = None
+        """Unknown after a change of the folders or of the index."""
+        self._scope_shown = Scope()
         self._query: _QueryJob | None = None
         self._is_painted = False
         self._jobs: deque[_Job] = deque()
@@ -175,6 +190,12 @@ class EngineThread:
             self._query = _QueryJob(generation, query, explain, again)
             self._wake.notify()
 
+    def search_in(self, folders: tuple[str, ...]) -> None:
+        """Search only these folders, everything without any, from the next query on."""
+        with self._wake:
+            self._folders, self._scope = folders, None
+            self._wake.notify()
+
     def cancel(self) -> None:
         """Drop the waiting query."""
         with self._wake:
@@ -189,12 +210,20 @@ class EngineThread:
     def load_page(self, generation: int, query: SearchQuery) -> None:
         """Load another page of a query."""
         self._send(
-            _Job("page", lambda workspace: MoreFound(generation, _search(workspace, query)), generation)
+            _Job(
+                "page",
+                lambda workspace: MoreFound(generation, _search(workspace, self._scoped(query))),
+                generation,
+            )
         )
 
     def explain(self, generation: int, query: SearchQuery) -> None:
         """Load the scores of one page; replaces an earlier request."""
-        job = _Job("explain", lambda workspace: Explained(generation, workspace.explain(query)), generation)
+        job = _Job(
+            "explain",
+            lambda workspace: Explained(generation, workspace.explain(self._scoped(query))),
+            generation,
+        )
         self._send(job, replaces=True)
 
     def suggest(self, generation: int, query: SearchQuery) -> None:
@@ -203,11 +232,14 @@ class EngineThread:
         def run(workspace: Workspace) -> Message:
             found = []
             others = [Suggestion("instead", part, text) for part, text in workspace.respelled(query.text)]
+            if self._filters.active:
+                others.append(Suggestion("everywhere", "", query.text))
             for other in (*others, *shorter(query.text, workspace.parse(query.text))):
                 if self._query is not None or self._closing:
                     return SuggestionsReady(generation, ())
                 # Count as the box would search if the suggestion were typed.
-                response = workspace.search(replace(query, text=other.text, k=1, typing=True))
+                asked = replace(query, text=other.text, k=1, typing=True)
+                response = workspace.search(asked if other.kind == "everywhere" else self._scoped(asked))
                 found.append(replace(other, total=response.total_matches))
             return SuggestionsReady(generation, ordered(found))
 
@@ -256,11 +288,13 @@ class EngineThread:
         def run(workspace: Workspace) -> Message:
             try:
                 place = None if home is None else _home(workspace, home)
+                filters = self._filters
                 if typed.strip():
-                    found = [note for note in workspace.find(typed, limit) if note.matched is not None]
+                    named = workspace.find(typed, limit, filters=filters)
+                    found = [note for note in named if note.matched is not None]
                     return NotesFound(typed, limit, tuple(found), place)
-                notes = {note.document.doc_id: note for note in _notes(workspace, recent)}
-                for note in workspace.find("", limit):
+                notes = {note.document.doc_id: note for note in _notes(workspace, recent, filters)}
+                for note in workspace.find("", limit, filters=filters):
                     notes.setdefault(note.document.doc_id, note)
                 return NotesFound(typed, limit, tuple(notes.values())[:limit], place)
             except Exception as error:  # noqa: BLE001 - the page shows a defect, too
@@ -295,7 +329,7 @@ class EngineThread:
 
         def run(workspace: Workspace) -> Message:
             try:
-                return WhyNotReady(path, workspace.why_not(query, path))
+                return WhyNotReady(path, workspace.why_not(self._scoped(query), path))
             except Exception as error:  # noqa: BLE001 - the prompt shows a defect, too
                 return WhyNotReady(path, failure_of(error) or defect(error))
 
@@ -367,6 +401,7 @@ class EngineThread:
             self._jobs.extendleft((_Job("completions", _completions), _Job("sources", _sources)))
         while not self._closing:
             query, job = self._next()
+            self._find_scope(workspace)
             generation = query.generation if query else job.generation if job else -1
             try:
                 if query is not None:
@@ -399,8 +434,35 @@ class EngineThread:
                 self._jobs.rotate(-1)  # visible results first
             return None, self._jobs.popleft()
 
+    def _find_scope(self, workspace: Workspace) -> None:
+        """Find out what the folders are in the index; a folder that was removed from it is dropped."""
+        with self._wake:
+            folders, scope = self._folders, self._scope
+        if scope is not None:
+            return
+        try:
+            scope = scope_of(workspace, folders)
+        except KebabError:  # the next query reports the error
+            scope = self._scope_shown
+        shown = self._scope_shown
+        if shown.parts and shown.folders == scope.folders and not scope.parts:
+            scope = Scope()
+        with self._wake:
+            if folders == self._folders:
+                self._folders, self._scope = scope.folders, scope
+        if scope != shown:
+            self._scope_shown = scope
+            self._post_result(ScopeFound(scope))
+
+    @property
+    def _filters(self) -> SearchFilters:
+        return (self._scope or self._scope_shown).filters
+
+    def _scoped(self, query: SearchQuery) -> SearchQuery:
+        return replace(query, filters=self._filters)
+
     def _search(self, workspace: Workspace, job: _QueryJob) -> None:
-        query = job.query
+        query = self._scoped(job.query)
         if not job.again:
             self._quiet_until = time.monotonic() + _QUIET_S
         if query.text.strip() and query.mode == "hybrid" and not job.again:
@@ -488,6 +550,7 @@ class EngineThread:
             self._is_read = True
             if revision != self._revision:
                 self._revision = revision
+                self._scope = None
                 self._post_result(CorpusChanged())
                 self._quiet_until = now + _QUIET_S
                 self._completions_at = self._completions_at or now + _COMPLETIONS_S
@@ -498,12 +561,17 @@ class EngineThread:
 
 
 def _search(workspace: Workspace, query: SearchQuery) -> SearchResponse:
-    return workspace.search(query) if query.text.strip() else workspace.recent(query.k, query.offset)
+    if query.text.strip():
+        return workspace.search(query)
+    return workspace.recent(query.k, query.offset, query.filters)
 
 
-def _notes(workspace: Workspace, ids: tuple[DocId, ...]) -> list[FoundNote]:
-    """The notes with these ids, in their order, as far as they exist."""
-    found = workspace.find("", len(ids), filters=SearchFilters(doc_ids=ids)) if ids else []
+def _notes(
+    workspace: Workspace, ids: tuple[DocId, ...], among: SearchFilters | None = None
+) -> list[FoundNote]:
+    """The notes with these ids, in their order, as far as they exist and pass the filters."""
+    filters = replace(among or SearchFilters(), doc_ids=ids)
+    found = workspace.find("", len(ids), filters=filters) if ids else []
     return sorted(found, key=lambda note: ids.index(note.document.doc_id))
 
 

@@ -54,6 +54,8 @@ class Options:
     """The command line."""
 
     folders: tuple[str, ...] = ()
+    everywhere: bool = False
+    """Search all folders, not only the one around the current folder."""
     query: str = ""
     mode: str = ""
     explain: bool = False
@@ -120,7 +122,13 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="kebab-tui", description="Search folders of notes on a full screen, with exact citations."
     )
-    parser.add_argument("folder", nargs="*", help="a folder of notes; one that is new is added and indexed")
+    parser.add_argument(
+        "folder",
+        nargs="*",
+        help="search only this folder; one that is new is added and indexed; default: the "
+        "folder of notes around the current one, else all",
+    )
+    parser.add_argument("--all", action="store_true", help="search all folders of notes")
     parser.add_argument("--query", default="", metavar="Q", help="start with this query")
     parser.add_argument("--mode", default="", choices=_MODES, help="by words, by meaning, or by both")
     parser.add_argument(
@@ -199,6 +207,7 @@ def _application(given: argparse.Namespace) -> KebabApp:
 def options_of(given: argparse.Namespace, settings: Settings) -> Options:
     return Options(
         tuple(given.folder),
+        given.all,
         given.query,
         given.mode,
         given.explain,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.find_names import FoundNote
     from kebab_tui.search.why_not import WhyNot
+    from kebab_tui.tui.scope import Scope
     from kebab_tui.tui.suggestions import Suggestion
     from kebab_tui.workspace import Workspace
 
@@ -111,6 +112,13 @@ class SourcesCounted(Message):
     """How many folders the index covers."""
 
     count: int
+
+
+@dataclass
+class ScopeFound(Message):
+    """What is searched from now on, after a change of the folders or of the index."""
+
+    scope: Scope
 
 
 @dataclass

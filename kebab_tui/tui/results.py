@@ -24,6 +24,7 @@ from kebab_tui.tui.history import History
 from kebab_tui.tui.hit_diff import Latency
 from kebab_tui.tui.messages import IndexingEnded
 from kebab_tui.tui.preview.pane import Preview
+from kebab_tui.tui.scope import Scope
 from kebab_tui.tui.suggestions import Suggestion
 from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.empty_states import TextPane
@@ -80,6 +81,7 @@ class ResultsPresenter:
         self.chips: tuple[Chip, ...] = ()
         self.refused: Chip | None = None
         """The filter because of which the query has no response."""
+        self.scope = Scope()
         self._known: Completions | None = None
         self.suggestions: tuple[Suggestion, ...] | None = None
         """Queries in place of one without hits or with an error; None while unknown."""
@@ -122,13 +124,27 @@ class ResultsPresenter:
         if again and response.query.strip() and str(news):
             panes.status.show_message(Notice("news", f"hits: {news}"), FRESH_S)
         self.chips = self.parse(response.query).chips if self.parse is not None else ()
-        panes.chips.show(self.chips)
+        self._show_chips()
         self._show_status(response)
         if not response.hits:
             panes.preview.clear()
             panes.explain.clear("No hit is selected.")
         if not response.hits or not response.query.strip():
             self.update_words()
+
+    def show_scope(self, scope: Scope) -> None:
+        """Show what is searched, as a chip before the filters."""
+        self.scope = scope
+        self._show_chips()
+        if not self.has_hits:
+            self.update_words()
+
+    def _show_chips(self, wrong: Chip | None = None) -> None:
+        from kebab_tui.workspace import Workspace  # not loaded before the first paint
+
+        label = self.scope.label
+        scope = (Workspace.scope_chip(label),) if label else ()
+        self._panes.chips.show((*scope, *self.chips), wrong)
 
     def append_page(self, page: SearchResponse) -> None:
         if self.response is not None:
@@ -185,7 +201,7 @@ class ResultsPresenter:
             sources = (chip for chip in self.chips if chip.label.lower().startswith("in:"))
             self.refused = parsed.refused or next(sources, None)
             self.suggestions = self._corrections(failure, text, parsed.raw)
-        panes.chips.show(self.chips, None if failure.code == "unfinished_filter" else self.refused)
+        self._show_chips(None if failure.code == "unfinished_filter" else self.refused)
         self._update_status(**no_count)
         self.update_words()
 
@@ -301,8 +317,8 @@ class ResultsPresenter:
             return partial(
                 empty_states.no_notes,
                 rescan_key=self._key("rescan"),
-                folders=self._live.folders,
-                other_files=self._live.other_files,
+                folders=self.scope.folders or self._live.folders,
+                other_files=self.scope.other_files if self.scope.folders else self._live.other_files,
                 extensions=Workspace.note_extensions(),
             )
         return partial(

@@ -708,8 +708,9 @@ class _Catalogue:
     def _notes(self) -> list[Document]:
         return [note.document for note in self._store.notes.values()]
 
-    def other_files(self) -> OtherFiles:
-        return OtherFiles.total(self._store.other_files.values())
+    def other_files(self, sources: Sequence[SourceId] = ()) -> OtherFiles:
+        chosen = sources or tuple(self._store.other_files)
+        return OtherFiles.total(found for name, found in self._store.other_files.items() if name in chosen)
 
     def makers(self) -> dict[str, int]:
         notes = self._store.notes.values()

@@ -494,7 +494,7 @@ class Names(Engine):
 
     def find(self, text: str, limit: int, offset: int = 0, filters: SearchFilters | None = None) -> list[Any]:
         self.names.append(text)
-        wanted = None if filters is None else filters.doc_ids
+        wanted = filters.doc_ids if filters is not None and filters.doc_ids else None
         notes = [found_note(number, matched=bool(text) and number < 3) for number in range(5)]
         return [note for note in notes if wanted is None or note.document.doc_id in wanted][:limit]
 

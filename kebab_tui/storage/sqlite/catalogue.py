@@ -17,6 +17,7 @@ from kebab_tui.domain.text import display_path
 from kebab_tui.storage.ports import Figures, IndexRun, KnownFile
 from kebab_tui.storage.sqlite import rows, schema
 from kebab_tui.storage.sqlite.connection import meta_value
+from kebab_tui.storage.sqlite.rows import Value
 
 _DOCUMENTS_FROM = "FROM documents d JOIN sources s USING (source_id) WHERE s.use <> 'removed' AND"
 _DOCUMENTS = f"SELECT {rows.DOCUMENT_COLUMNS} {_DOCUMENTS_FROM}"
@@ -179,12 +180,16 @@ class StoreCatalogue:
         statement = f"SELECT DISTINCT path {_DOCUMENTS_FROM} d.state = 'ok' ORDER BY path"
         return [path for (path,) in self._connection.execute(statement)]
 
-    def other_files(self) -> OtherFiles:
+    def other_files(self, sources: Sequence[SourceId] = ()) -> OtherFiles:
         """The files of types that no format reads, as counted by the last scan of each folder."""
         statement = (
             "SELECT m.value FROM meta m JOIN sources s ON m.key = ? || s.source_id WHERE s.use <> 'removed'"
         )
-        found = self._connection.execute(statement, (rows.OTHER_FILES,))
+        values: list[Value] = [rows.OTHER_FILES]
+        if sources:
+            statement += " AND s.source_id IN (SELECT value FROM json_each(?))"
+            values.append(json.dumps(list(sources)))
+        found = self._connection.execute(statement, values)
         return OtherFiles.total(rows.to_other_files(row[0]) for row in found)
 
     def root_id(self, source: SourceId) -> str:
@@ -223,5 +228,5 @@ class StoreCatalogue:
             made_by=made_by,
         )
 
-    def _number(self, statement: str, values: Sequence[rows.Value] = ()) -> int:
+    def _number(self, statement: str, values: Sequence[Value] = ()) -> int:
         return int(self._connection.execute(statement, values).fetchone()[0])

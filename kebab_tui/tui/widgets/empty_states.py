@@ -105,7 +105,9 @@ class TextPane(RowsView):
             is_next = number == (self.chosen or 0)
             keys = [accept] * is_next + [drop] * (one is dropped)
             total = "" if one.total is None else f"{one.total:,} {'hit' if one.total == 1 else 'hits'}"
-            label = one.part if one.kind == "instead" else f"without {one.part}"
+            label = {"instead": one.part, "everywhere": "search everywhere"}.get(
+                one.kind, f"without {one.part}"
+            )
             role: Role = "heading" if number == self.chosen else "plain"
             cells.append(
                 (
