@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeAlias, TypeVar
 
+from kebab_tui import own_files
 from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError, UsageError
 from kebab_tui.domain.facets import FACETS
 from kebab_tui.domain.query import SearchFilters, SearchQuery
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from kebab_tui.domain.links import LinkDirection, NoteLinks, SimilarNote
     from kebab_tui.domain.scope import SourcePart
     from kebab_tui.indexing.embed import EmbeddingReport
+    from kebab_tui.indexing.folder_count import FolderCount
     from kebab_tui.indexing.lookup import CitedPlace, Inspection, ListedFile
     from kebab_tui.indexing.pipeline import Recipe
     from kebab_tui.indexing.quote import QuotedHit, QuotedNote
@@ -333,6 +335,30 @@ class Workspace:
         with self._parts.index.reader.snapshot() as snapshot:
             return snapshot.sources()
 
+    def count_folder(
+        self,
+        folder: str,
+        progress: Callable[[FolderCount], None] = lambda _: None,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> FolderCount | None:
+        """Count the notes of a folder that is not in the index yet, else None; with an estimate if many.
+
+        Raises SourceError for a folder that cannot be read.
+        """
+        from kebab_tui.indexing.folder_count import count_folder
+        from kebab_tui.indexing.session import relation
+
+        root = os.path.abspath(os.path.expanduser(folder))
+        if relation(root, self._known_sources()) is not None:
+            return None
+        most, scratch = self.settings.index.ask_notes, self._parts.index.folder
+        own_files.make_folder(scratch)
+        return count_folder(root, self._parts.recipe, most, progress, stopping, scratch)
+
+    def must_ask(self, count: FolderCount) -> bool:
+        """Whether to ask the user before this folder is indexed."""
+        return count.must_ask(self.settings.index.ask_notes)
+
     def source_around(self, folder: str) -> SourcePart | None:
         """The innermost source that contains a folder, and which part of it; None if there is none."""
         from kebab_tui.domain.scope import source_around
@@ -373,13 +399,15 @@ class Workspace:
         if not folder:
             raise UsageError("a folder has an empty name", "is a variable of your shell not set?")
         root = os.path.abspath(os.path.expanduser(folder))
-        try:
-            known = self.sources()
-        except StoreDamagedError:  # the caller rebuilds the index from this list
-            known = self._parts.index.known_sources() or []
-        related = relation(root, known)
+        related = relation(root, self._known_sources())
         if related is None or related[0] != "same":
             check_root(root)
+
+    def _known_sources(self) -> list[Source]:
+        try:
+            return self.sources()
+        except StoreDamagedError:  # the caller rebuilds the index from this list
+            return self._parts.index.known_sources() or []
 
     @_healed
     def documents(

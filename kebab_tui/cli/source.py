@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_flag, shared_options
+from kebab_tui.cli.folder_size import YES_HELP, confirmed_size
 from kebab_tui.cli.options import TRUST_LABELS, Given, chosen_format, format_options
 from kebab_tui.cli.output import confirmed, field, notify, plural, table_lines, write, write_json
 from kebab_tui.cli.progress import print_notice, print_waiting
@@ -76,9 +77,10 @@ _STARS_HELP = "Its stars, such as those of a project; they count for its score i
 @click.option("--stars", type=_STARS, default=0, metavar="N", help=_STARS_HELP)
 @click.option("--weight", type=float, hidden=True, callback=_weight)
 @click.option("--json", "as_json", is_flag=True, help="Print the new source as a source.v1 object.")
+@click.option("--yes", is_flag=True, help=YES_HELP)
 @shared_options
 @pass_invocation
-def add(invocation: Invocation, /, folder: str, as_json: bool, **given: Any) -> None:
+def add(invocation: Invocation, /, folder: str, as_json: bool, yes: bool, **given: Any) -> int:
     """Make FOLDER a source. `kebab ingest` then indexes its notes."""
     from kebab_tui.settings.load import absolute
 
@@ -86,6 +88,9 @@ def add(invocation: Invocation, /, folder: str, as_json: bool, **given: Any) -> 
         raise UsageError("the folder has an empty name", "is a variable of your shell not set?")
     root = absolute(folder)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
+        if not confirmed_size(workspace, root, yes=yes):
+            notify("nothing was added")
+            return 1
         new = Source(
             source_id=SourceId(given["source_id"] or workspace.new_source_id(root)),
             title=given["title"] or os.path.basename(root) or root,
@@ -104,6 +109,7 @@ def add(invocation: Invocation, /, folder: str, as_json: bool, **given: Any) -> 
         _write_source(added, as_json=as_json)
     if not as_json:
         notify("added; `kebab ingest` indexes its notes")
+    return 0
 
 
 def _write_source(source: Source, *, as_json: bool) -> None:
