@@ -615,7 +615,7 @@ class Workspace:
         with self._parts.refilled_session("source edit", callbacks) as session:
             return session.edit(source, edited)
 
-    def set_source_use(self, source: SourceId, use: SourceUse, callbacks: Callbacks) -> None:
+    def set_source_use(self, source: SourceId, use: SourceUse, callbacks: Callbacks | None = None) -> None:
         """Watch, pause or hide a source.
 
         A removed source is not searched any more, and deleted by the next writer; until then it can be
@@ -629,7 +629,7 @@ class Workspace:
                 f"the source {source} is declared in the configuration file",
                 "remove its entry under [[sources]] there",
             )
-        with self._parts.refilled_session(f"source {use}", callbacks) as session:
+        with self._parts.refilled_session(f"source {use}", callbacks or Callbacks()) as session:
             session.set_use(source, use)
 
     def keeping_removed(self) -> AbstractContextManager[None]:

@@ -7,8 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from kebab_tui.cli.interrupt import Interrupt
-from kebab_tui.cli.output import confirmed, field, notify, plural
-from kebab_tui.domain.text import duration
+from kebab_tui.cli.output import confirmed, field, notify
 
 if TYPE_CHECKING:
     from kebab_tui.indexing.folder_count import FolderCount
@@ -39,13 +38,4 @@ def confirmed_size(workspace: Workspace, folder: str, *, yes: bool) -> bool:
         )
     if count is None or (count.complete and not workspace.must_ask(count)):
         return True
-    return confirmed(f"index {count_words(count)}", yes=False)
-
-
-def count_words(count: FolderCount) -> str:
-    """`12,431 notes in /usr, about 4 min`."""
-    number = f"{'' if count.complete else 'at least '}{plural(count.notes, 'note')}"
-    others = f" and {plural(count.other_files.count, 'other file')}" if count.other_files.count else ""
-    time_ = f", about {duration(count.seconds)}" if count.seconds is not None else ""
-    place = " (your home folder or above it)" if count.is_home else ""
-    return f"{number}{others} in {field(count.root)}{place}{time_}"
+    return confirmed(f"index {field(str(count))}", yes=False)

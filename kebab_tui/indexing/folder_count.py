@@ -18,6 +18,7 @@ from kebab_tui.domain.document import OtherFiles, Source
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.scope import path_below
+from kebab_tui.domain.text import duration
 from kebab_tui.files.walk import FoundFile, PathScanner
 from kebab_tui.indexing.pipeline import FileTarget, Recipe, change_of
 from kebab_tui.search.ports import FieldWeights
@@ -46,6 +47,17 @@ class FolderCount:
     def must_ask(self, most: int) -> bool:
         """Whether to ask before it is indexed: it has more notes than `most`, or many more files."""
         return self.is_home or self.notes > most or self.notes + self.other_files.count > _FILES * most
+
+    def __str__(self) -> str:
+        """`12,431 notes · 310 files of other types in /usr, about 4 min`."""
+        others = self.other_files.count
+        least = "" if self.complete else "at least "
+        parts = [f"{least}{self.notes:,} {'note' if self.notes == 1 else 'notes'}"]
+        if others:
+            parts.append(f"{others:,} {'file' if others == 1 else 'files'} of other types")
+        place = f"{self.root} (your home folder, or one above it)" if self.is_home else self.root
+        time = "" if self.seconds is None else f", about {duration(self.seconds)}"
+        return f"{' · '.join(parts)} in {place}{time}"
 
 
 def is_home(folder: str) -> bool:

@@ -30,7 +30,7 @@ from kebab_tui.tui.keys import arrives_as, shown
 Place = Literal["everywhere", "query", "lists", "panel", "vim"]
 PLACES: tuple[Place, ...] = ("query", "lists", "panel", "vim")
 
-ScreenName = Literal["Main", "Files", "Why not", "Help", "Palette", "Switcher", "Links"]
+ScreenName = Literal["Main", "Files", "Why not", "Help", "Palette", "Switcher", "Links", "Folder", "Question"]
 SCREENS: tuple[ScreenName, ...] = get_args(ScreenName)
 
 Section = Literal[
@@ -46,6 +46,8 @@ Section = Literal[
     "Palette",
     "Switcher",
     "Links",
+    "Folder",
+    "Question",
 ]
 SECTIONS: tuple[Section, ...] = get_args(Section)
 
@@ -56,6 +58,7 @@ When = Literal[
 SHARING: tuple[When, ...] = ("empty_query", "completing", "choosing", "chosen")
 """An action that is available only then may share a key with another one, and comes before it."""
 
+_OVERLAYS = tuple(screen for screen in SCREENS if screen != "Main")
 OVER_ALL = ("quit", "interrupt", "suspend")
 """The actions that work over every screen."""
 
@@ -242,20 +245,23 @@ ACTIONS: Actions = (
            ("f5", "ctrl+r")),
     Action("health", "files", "Show every file with its state, and read failed ones again", "Screen",
            ("f12",), also=("Files",)),
-    Action("sample_vault", "sample notes", "Try the screen on the sample notes", "Screen",
-           ("f7",), when="first_run", in_footer=2),
+    Action("add_folder", "add folder", "Search a folder of notes that is typed or picked", "Screen",
+           ("alt+o",)),
+    Action("sample_vault", "sample notes", "Try the screen on the sample notes; again: back to yours",
+           "Screen", ("f7",), when="first_run", in_footer=2, also=("Folder",)),
     Action("help", "help", "Show the query language and the keys", "Screen", ("f1",), vim=("?",),
-           in_footer=7, also=("Files", "Why not", "Palette", "Help", "Switcher", "Links")),
+           in_footer=7, also=("Files", "Why not", "Palette", "Help", "Switcher", "Links", "Folder")),
     Action("palette", "commands", "Find an action by its name", "Screen",
-           ("f2",), vim=(":",), in_footer=6, also=("Files", "Why not", "Palette", "Switcher", "Links")),
+           ("f2",), vim=(":",), in_footer=6,
+           also=("Files", "Why not", "Palette", "Switcher", "Links", "Folder")),
     Action("back", "back", "Close what is on top, stop the search, go to the query, clear it", "Screen",
            ("escape",)),
     Action("interrupt", "copy or quit", "Copy the selected text; else leave --pick; twice: quit",
-           "Screen", ("ctrl+c",), also=("Files", "Why not", "Help", "Palette", "Switcher", "Links")),
+           "Screen", ("ctrl+c",), also=_OVERLAYS),
     Action("suspend", "suspend", "Suspend the program; `fg` in the shell brings it back", "Screen",
-           ("ctrl+z",), also=("Files", "Why not", "Help", "Palette", "Switcher", "Links")),
+           ("ctrl+z",), also=_OVERLAYS),
     Action("quit", "quit", "Quit", "Screen", ("ctrl+q",), vim=("q",), in_footer=12,
-           also=("Files", "Why not", "Help", "Palette", "Switcher", "Links"), needs_key=True),
+           also=_OVERLAYS, needs_key=True),
     Action("files_open", "open", "Open the file, or fold the group", "Files",
            ("enter", "ctrl+o"), vim=("e",), runs="screen.open", in_footer=1),
     Action("files_retry", "retry failed", "Read the failed files again", "Files",
@@ -392,6 +398,28 @@ ACTIONS: Actions = (
            query=("shift+up",), runs="screen.scroll_preview(-1)"),
     Action("links_close", "close", "Go back to the hits; the preview shows the note visited last", "Links",
            query=("escape", "f9"), runs="screen.dismiss", in_footer=1, needs_key=True),
+    Action("folder_choose", "search it", "Index and search the selected folder", "Folder",
+           query=("enter", "ctrl+o"), runs="screen.choose", in_footer=1),
+    Action("folder_complete", "complete", "Complete the path with the selected folder", "Folder",
+           query=("tab",), runs="screen.complete", in_footer=1),
+    Action("folder_next", "next", "Go to the next folder", "Folder",
+           query=("down", "ctrl+n"), runs="screen.move(1)"),
+    Action("folder_previous", "previous", "Go to the previous folder", "Folder",
+           query=("up", "ctrl+p"), runs="screen.move(-1)"),
+    Action("folder_page_down", "page down", "Go a page of folders down", "Folder",
+           query=("pagedown",), runs="screen.page(1)"),
+    Action("folder_page_up", "page up", "Go a page of folders up", "Folder",
+           query=("pageup",), runs="screen.page(-1)"),
+    Action("folder_close", "close", "Choose no folder", "Folder",
+           query=("escape",), runs="screen.dismiss", in_footer=1, needs_key=True),
+    Action("question_choose", "choose", "Give the selected answer", "Question",
+           ("enter",), runs="screen.choose", in_footer=1),
+    Action("question_next", "next", "Go to the next answer", "Question",
+           ("down", "ctrl+n", "tab"), runs="screen.move(1)"),
+    Action("question_previous", "previous", "Go to the previous answer", "Question",
+           ("up", "ctrl+p", "shift+tab"), runs="screen.move(-1)"),
+    Action("question_no", "no", "Answer with no", "Question",
+           ("escape",), runs="screen.no", in_footer=1, needs_key=True),
 )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from kebab_tui.domain.errors import (
     failure_of,
 )
 from kebab_tui.domain.hit import SearchHit, SearchResponse
-from kebab_tui.domain.ids import ChunkRow, DocId
+from kebab_tui.domain.ids import ChunkRow, DocId, SourceId
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.tui.messages import (
     CompletionsReady,
@@ -41,6 +41,7 @@ from kebab_tui.tui.messages import (
     EngineReady,
     EngineWarm,
     Explained,
+    FolderCounted,
     HitLocated,
     HitsLocated,
     LinkFollowed,
@@ -56,17 +57,21 @@ from kebab_tui.tui.messages import (
     Refused,
     ScopeFound,
     SearchDone,
+    SourceChanged,
     SourcesCounted,
     SuggestionsReady,
     WhyNotReady,
 )
 from kebab_tui.tui.note_hits import is_whole, path_of
 from kebab_tui.tui.page_thread import PageThread
+from kebab_tui.tui.samples import SAMPLE_FOLDER
 from kebab_tui.tui.scope import Scope, scope_of
 from kebab_tui.tui.suggestions import Suggestion, ordered, shorter
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.document import SourceUse
     from kebab_tui.domain.links import LinkDirection, NoteLink
+    from kebab_tui.indexing.folder_count import FolderCount
     from kebab_tui.indexing.status import LiveState
     from kebab_tui.search.find_names import FoundNote
     from kebab_tui.workspace import Workspace
@@ -166,6 +171,8 @@ class EngineThread:
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
         self._workspace: Workspace | None = None
         self._pages = PageThread()
+        self._removed = contextlib.ExitStack()
+        self._keeps_removed = False
 
     def start(self, post: Post) -> None:
         """Open the engine, and post all results from now on."""
@@ -176,6 +183,7 @@ class EngineThread:
         with self._wake:
             self._closing = True
             self._wake.notify()
+        self._removed.close()
 
     # Requests, from the application
 
@@ -338,6 +346,54 @@ class EngineThread:
     def rescan(self, paths: Sequence[str] = (), *, retry: bool = False) -> None:
         """Ask the indexing process to check some files, or all."""
         self._send(_Job("rescan", lambda workspace: workspace.request_rescan(paths, retry=retry)))
+
+    def count_folder(self, folder: str, is_unwanted: Callable[[], bool]) -> None:
+        """Count the notes of a new folder, in a thread of its own; posts `FolderCounted` again and again."""
+
+        def progress(count: FolderCount) -> None:
+            self._post(FolderCounted(folder, count, workspace.must_ask(count)))
+
+        def stopping() -> bool:
+            return self._closing or is_unwanted()
+
+        workspace = self._open()
+
+        def run() -> Message:
+            try:
+                count = workspace.count_folder(folder, progress, stopping)
+            except Exception as error:  # noqa: BLE001 - a defect is shown, too
+                return FolderCounted(folder, None, done=True, failure=failure_of(error) or defect(error))
+            finally:
+                workspace.close()
+            return FolderCounted(folder, count, count is not None and workspace.must_ask(count), done=True)
+
+        self._beside("count", run)
+
+    def change_source(self, source: SourceId, use: SourceUse) -> None:
+        """Watch, pause or remove a source, in a thread of its own; a removal can be undone until the end."""
+        workspace = self._open()
+
+        def run() -> Message:
+            try:
+                if use == "removed" and not self._keeps_removed:
+                    self._keeps_removed = True
+                    self._removed.enter_context(workspace.keeping_removed())
+                workspace.set_source_use(source, use)
+            except Exception as error:  # noqa: BLE001 - a defect is shown, too
+                return SourceChanged(source, use, failure_of(error) or defect(error))
+            finally:
+                workspace.close()
+            return SourceChanged(source, use)
+
+        self._beside("source", run)
+
+    def _beside(self, name: str, run: Callable[[], Message]) -> None:
+        def post() -> None:
+            message = run()
+            if not self._closing:
+                self._post(message)
+
+        threading.Thread(target=post, name=name, daemon=True).start()
 
     def run_in_steps(self, job: Callable[[Workspace], Iterator[bool]]) -> None:
         """Run a long job while there is nothing else to do; replaces an earlier one.
@@ -670,7 +726,9 @@ def _read_names(workspace: Workspace) -> None:
 
 def _sources(workspace: Workspace) -> Message | None:
     with contextlib.suppress(KebabError):
-        return SourcesCounted(len(workspace.sources()))
+        sources = workspace.sources()
+        samples = [source.source_id for source in sources if os.path.basename(source.root) == SAMPLE_FOLDER]
+        return SourcesCounted(len(sources), samples[0] if samples and len(sources) > 1 else None)
     return None
 
 

@@ -65,6 +65,10 @@ class Options:
     theme: str = ""
     config: str = ""
     watch: bool = True
+    accepted: tuple[str, ...] = ()
+    """New folders that need no question."""
+    own: tuple[Options, Settings] | None = None
+    """The user's own notes, while the screen shows the sample notes."""
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
@@ -88,8 +92,6 @@ def _run(argv: Sequence[str] | None) -> int:
             print(f"  hint: {sanitize(error.hint)}", file=sys.stderr)  # noqa: T201
         return error.exit_code
     _redirect_stderr(app.settings.data_dir)
-    for name in ("SIGTERM", "SIGHUP"):
-        signal.signal(getattr(signal, name), partial(_exit_on_signal, app))
     watch_terminal()
     with contextlib.suppress(ImportError):  # other systems have another driver
         from textual.drivers import linux_driver
@@ -98,7 +100,7 @@ def _run(argv: Sequence[str] | None) -> int:
         lenient = partial(codecs.getincrementaldecoder("utf-8"), errors="replace")
         vars(linux_driver)["getincrementaldecoder"] = lambda _: lenient
         read_alt_keys_at_once()
-    app.run()
+    app = _screens(app)
     picked = app.return_value or ()
     print_picked(picked, print0=given.print0)
     return app.return_code or (0 if picked or not given.pick else 1)
@@ -202,6 +204,25 @@ def _application(given: argparse.Namespace) -> KebabApp:
     from kebab_tui.tui.app import KebabApp
 
     return KebabApp(options_of(given, settings), settings)
+
+
+def _screens(app: KebabApp) -> KebabApp:
+    """Run the screen, then others that it leads to: from the sample notes to the user's and back."""
+    index = os.environ.get("KEBAB_INDEX")
+    while True:
+        for name in ("SIGTERM", "SIGHUP"):
+            signal.signal(getattr(signal, name), partial(_exit_on_signal, app))
+        app.run()
+        if app.successor is None:
+            return app
+        from kebab_tui.tui.app import KebabApp
+
+        options, settings = app.successor
+        if options.own is not None:  # the indexing process of the samples must not open the user's index
+            os.environ.pop("KEBAB_INDEX", None)
+        elif index is not None:
+            os.environ["KEBAB_INDEX"] = index
+        app = KebabApp(options, settings)
 
 
 def options_of(given: argparse.Namespace, settings: Settings) -> Options:

@@ -91,6 +91,8 @@ class ResultsPresenter:
         self._is_awaited = self.is_reading
         """Whether the indexing process has not yet begun to read."""
         self._files_read = (0, 0)
+        self._counted = 0
+        """Notes of a new folder, before it is read."""
         self._error: Failure | None = None
         self._last_change: LastChange | None = None
         self._live = LiveWords()
@@ -228,6 +230,19 @@ class ResultsPresenter:
             self.suggestions = self._corrections(self._error, self._query.query.text, None)
             self.update_words()
 
+    def expect_reading(self) -> None:
+        """A folder will be read."""
+        self.first_run = False
+        self.is_reading = self._is_awaited = True
+        self._counted = 0
+        self.update_words()
+
+    def show_counting(self, notes: int) -> None:
+        """Show how many notes of a new folder are counted so far."""
+        self._counted = notes
+        if not self.has_hits:
+            self.update_words()
+
     def show_first_run(self) -> None:
         """Show how to start: nothing is indexed yet."""
         self.first_run = True
@@ -308,7 +323,7 @@ class ResultsPresenter:
             ]
             return partial(empty_states.failed, message=error.message, hint=error.hint, corrects=corrects)
         if self.is_reading:
-            return partial(empty_states.indexing, done=done, total=total)
+            return partial(empty_states.indexing, done=done, total=total, counted=self._counted)
         if self._end is not None and self._end.failure is not None:
             return partial(empty_states.failed, message=_not_indexed(self._end.failure), hint="")
         if response is not None:
@@ -323,6 +338,7 @@ class ResultsPresenter:
             )
         return partial(
             empty_states.first_run,
+            folder_key=self._key("add_folder"),
             sample_key=self._key("sample_vault"),
             quit_key=self._key("quit"),
             data_folder=self._data_folder,
