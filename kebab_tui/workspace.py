@@ -294,6 +294,14 @@ class Workspace:
         except StoreLostError:
             return self._parts.index.known_sources() or []
 
+    def removed_sources(self) -> list[Source]:
+        """The sources that were removed and can still be watched again."""
+        try:
+            with self._parts.index.reader.catalogue() as catalogue:
+                return catalogue.removed_sources()
+        except NotIndexedError:
+            return []
+
     @_healed
     def find_libraries(
         self, name: str, query: str = "", limit: int = 10, filters: SearchFilters | None = None

@@ -56,7 +56,9 @@ class FolderCount:
         if others:
             parts.append(f"{others:,} {'file' if others == 1 else 'files'} of other types")
         place = f"{self.root} (your home folder, or one above it)" if self.is_home else self.root
-        time = "" if self.seconds is None else f", about {duration(self.seconds)}"
+        time = ""
+        if self.seconds is not None:
+            time = f", {'about ' if self.seconds >= 1 else ''}{duration(self.seconds)}"
         return f"{' · '.join(parts)} in {place}{time}"
 
 

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from kebab_tui.domain.hit import SearchHit, SearchResponse
     from kebab_tui.domain.ids import ChunkId, DocId, SourceId
     from kebab_tui.indexing.folder_count import FolderCount
+    from kebab_tui.tui.screens.file_states import FileStatesScreen
     from kebab_tui.tui.screens.links_page import LinksPage
     from kebab_tui.tui.suggestions import Suggestion
     from kebab_tui.workspace import Workspace
@@ -576,6 +577,11 @@ class KebabApp(App[tuple[str, ...]]):
 
     @on(messages.SourceChanged)
     def _source_changed(self, message: messages.SourceChanged) -> None:
+        from kebab_tui.tui.screens.file_states import FileStatesScreen  # the first paint does not need it
+
+        for screen in self.screen_stack:
+            if isinstance(screen, FileStatesScreen):
+                screen.source_changed(message)
         if message.failure is not None:
             self.status.show_error(message.failure.message, message.failure.hint)
         elif message.use == "watched":
@@ -719,6 +725,9 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.IndexingEnded)
     def _indexing_ended(self, message: messages.IndexingEnded) -> None:
         self.results.show_end(message)
+
+    def on_file_states_screen_use_source(self, message: FileStatesScreen.UseSource) -> None:
+        self.engine.change_source(message.source, message.use)
 
     def on_file_states_screen_retry(self) -> None:
         self.index((), retry=True)

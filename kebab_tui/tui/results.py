@@ -245,7 +245,7 @@ class ResultsPresenter:
 
     def show_first_run(self) -> None:
         """Show how to start: nothing is indexed yet."""
-        self.first_run = True
+        self.first_run = not self.is_reading
         self.response = None
         self.update_words()
 
