@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeAlias, TypeVar
 
+from kebab_tui import own_files
 from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError, UsageError
 from kebab_tui.domain.facets import FACETS
 from kebab_tui.domain.query import SearchFilters, SearchQuery
@@ -22,12 +23,13 @@ from kebab_tui.indexing.callbacks import WatchCallbacks as WatchCallbacks
 if TYPE_CHECKING:
     from kebab_tui.doctor import IndexStatus, Pending, VectorState
     from kebab_tui.domain.citation import Located, TextPosition
-    from kebab_tui.domain.document import Document, DocumentState, PageText, Source
+    from kebab_tui.domain.document import Document, DocumentState, OtherFiles, PageText, Source, SourceUse
     from kebab_tui.domain.hit import Highlight, SearchHit, SearchResponse
     from kebab_tui.domain.ids import SourceId
     from kebab_tui.domain.links import LinkDirection, NoteLinks, SimilarNote
     from kebab_tui.domain.scope import SourcePart
     from kebab_tui.indexing.embed import EmbeddingReport
+    from kebab_tui.indexing.folder_count import FolderCount
     from kebab_tui.indexing.lookup import CitedPlace, Inspection, ListedFile
     from kebab_tui.indexing.pipeline import Recipe
     from kebab_tui.indexing.quote import QuotedHit, QuotedNote
@@ -150,6 +152,13 @@ class Workspace:
         return remove_chip(text, chip)
 
     @staticmethod
+    def scope_chip(label: str) -> Chip:
+        """A chip for what is searched; it has no place in the text of the query."""
+        from kebab_tui.search.query_language import Chip
+
+        return Chip(-1, -1, f"in: {label}")
+
+    @staticmethod
     def filter_of(key: str, value: str, spelled: Callable[[str, str], str]) -> SearchFilters:
         """The filter of an option that does the same as `key:value`; raises FilterError for a bad value."""
         from datetime import datetime
@@ -208,9 +217,9 @@ class Workspace:
         return self._parts.engine.search(query, first_answer)
 
     @_healed
-    def recent(self, count: int, offset: int = 0) -> SearchResponse:
+    def recent(self, count: int, offset: int = 0, filters: SearchFilters | None = None) -> SearchResponse:
         """The latest changed notes, as hits without a query."""
-        return self._parts.engine.recent(count, offset)
+        return self._parts.engine.recent(count, offset, filters or SearchFilters())
 
     def revision(self) -> int:
         """The revision of the last commit."""
@@ -288,6 +297,14 @@ class Workspace:
         except StoreLostError:
             return self._parts.index.known_sources() or []
 
+    def removed_sources(self) -> list[Source]:
+        """The sources that were removed and can still be watched again."""
+        try:
+            with self._parts.index.reader.catalogue() as catalogue:
+                return catalogue.removed_sources()
+        except NotIndexedError:
+            return []
+
     @_healed
     def find_libraries(
         self, name: str, query: str = "", limit: int = 10, filters: SearchFilters | None = None
@@ -329,6 +346,30 @@ class Workspace:
         with self._parts.index.reader.snapshot() as snapshot:
             return snapshot.sources()
 
+    def count_folder(
+        self,
+        folder: str,
+        progress: Callable[[FolderCount], None] = lambda _: None,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> FolderCount | None:
+        """Count the notes of a folder that is not in the index yet, else None; with an estimate if many.
+
+        Raises SourceError for a folder that cannot be read.
+        """
+        from kebab_tui.indexing.folder_count import count_folder
+        from kebab_tui.indexing.session import relation
+
+        root = os.path.abspath(os.path.expanduser(folder))
+        if relation(root, self._known_sources()) is not None:
+            return None
+        most, scratch = self.settings.index.ask_notes, self._parts.index.folder
+        own_files.make_folder(scratch)
+        return count_folder(root, self._parts.recipe, most, progress, stopping, scratch)
+
+    def must_ask(self, count: FolderCount) -> bool:
+        """Whether to ask the user before this folder is indexed."""
+        return count.must_ask(self.settings.index.ask_notes)
+
     @_healed
     def source_around(self, folder: str) -> SourcePart | None:
         """The innermost source that contains a folder, and which part of it; None if there is none."""
@@ -343,6 +384,16 @@ class Workspace:
         real, roots = os.path.realpath(folder), self._searched_roots()
         around = source_around(real, roots)
         return (around,) if around is not None else sources_below(real, roots)
+
+    def other_files(self, sources: Sequence[SourceId] = ()) -> OtherFiles:
+        """How many files of these sources, or of all, are of types that no format reads."""
+        try:
+            with self._parts.index.reader.catalogue() as catalogue:
+                return catalogue.other_files(sources)
+        except NotIndexedError:
+            from kebab_tui.domain.document import OtherFiles
+
+            return OtherFiles()
 
     def _searched_roots(self) -> list[tuple[SourceId, str]]:
         try:
@@ -360,13 +411,15 @@ class Workspace:
         if not folder:
             raise UsageError("a folder has an empty name", "is a shell variable unset?")
         root = os.path.abspath(os.path.expanduser(folder))
-        try:
-            known = self.sources()
-        except StoreDamagedError:  # the caller rebuilds the index from this list
-            known = self._parts.index.known_sources() or []
-        related = relation(root, known)
+        related = relation(root, self._known_sources())
         if related is None or related[0] != "same":
             check_root(root)
+
+    def _known_sources(self) -> list[Source]:
+        try:
+            return self.sources()
+        except StoreDamagedError:  # the caller rebuilds the index from this list
+            return self._parts.index.known_sources() or []
 
     @_healed
     def documents(
@@ -450,11 +503,12 @@ class Workspace:
 
     def _resolved(self, filters: SearchFilters | None) -> SearchFilters:
         """The filters with the notes that `links:` stands for."""
-        if filters is None or not filters.links:
-            return filters or SearchFilters()
         from kebab_tui.search.links import resolved
 
+        filters = filters or SearchFilters()
         with self._parts.index.reader.snapshot() as snapshot:
+            if removed := snapshot.removed_sources():
+                filters = replace(filters, without=removed)
             return resolved(snapshot, filters)
 
     def locate(self, hit: SearchHit) -> Located:
@@ -585,6 +639,27 @@ class Workspace:
             )
         with self._parts.refilled_session("source edit", callbacks) as session:
             return session.edit(source, edited)
+
+    def set_source_use(self, source: SourceId, use: SourceUse, callbacks: Callbacks | None = None) -> None:
+        """Watch, pause or hide a source.
+
+        A removed source is not searched any more, and deleted by the next writer; until then it can be
+        watched again. `keeping_removed` delays the deletion.
+        """
+        from kebab_tui.indexing.ingest import declared_sources
+
+        declared = {source.source_id for source in declared_sources(self.settings.sources)}
+        if use == "removed" and source in declared:
+            raise UsageError(
+                f"the source {source} is declared in the configuration file",
+                "remove its entry under [[sources]] there",
+            )
+        with self._parts.refilled_session(f"source {use}", callbacks or Callbacks()) as session:
+            session.set_use(source, use)
+
+    def keeping_removed(self) -> AbstractContextManager[None]:
+        """Keep removed sources from being deleted while the context lasts, and this process lives."""
+        return self._parts.index.requests().undoing()
 
     def remove_source(self, source: SourceId, callbacks: Callbacks) -> None:
         with self._parts.refilled_session("source remove", callbacks) as session:

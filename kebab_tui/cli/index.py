@@ -18,6 +18,7 @@ import click
 
 from kebab_tui.cli.command import command, option
 from kebab_tui.cli.edge import EXIT_INTERRUPTED, Invocation, pass_invocation, shared_options
+from kebab_tui.cli.folder_size import YES_HELP, confirmed_size
 from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.cli.output import Style, detect, field, notify, plural, write, write_json
 from kebab_tui.cli.progress import (
@@ -56,21 +57,26 @@ _SEEN_LIVE_NS = 60_000_000_000
 @option("--wait", is_flag=True, help="Also compute the vectors for semantic search.")
 @option("--json", "as_json", is_flag=True, help="Print the report as an ingest_report.v1 object.")
 @option("-q", "--quiet", is_flag=True, help="Print only errors.")
+@option("--yes", is_flag=True, help=YES_HELP)
 @shared_options
 @pass_invocation
 def ingest_command(
-    invocation: Invocation, folders: tuple[str, ...], as_json: bool, quiet: bool, wait: bool
+    invocation: Invocation, folders: tuple[str, ...], as_json: bool, quiet: bool, wait: bool, yes: bool
 ) -> int:
     """Update the index from the notes of every FOLDER.
 
-    A new folder becomes a source. Without FOLDER, all sources are updated. Only changed notes
-    are read; Ctrl+C and SIGTERM stop safely. Keyword search then finds the notes; --wait also
-    computes the vectors for semantic search.
+    A new folder becomes a source; a very large one, and the home folder, only after a question.
+    Without FOLDER, all sources are updated. Only changed notes are read; Ctrl+C and SIGTERM
+    stop safely. Keyword search then finds the notes; --wait also computes the vectors for
+    semantic search.
     """
     _refuse_empty(folders)
     vectors: EmbeddingReport | Pending | None = None
     model_error: ModelError | None = None
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
+        if not all(confirmed_size(workspace, folder, yes=yes) for folder in folders):
+            notify("nothing was indexed")
+            return 1
         for last_try in (False, True):
             report = ingest_with_progress(workspace, folders, quiet=quiet)
             if report.healed:
@@ -245,9 +251,12 @@ def _status_lines(status: IndexStatus) -> Iterator[str]:
 @click.argument("folders", nargs=-1, type=click.Path(readable=False), metavar="[FOLDER…]")
 @option("--json", "as_json", is_flag=True, help="Print each change as a watch_event.v1 object on one line.")
 @option("-q", "--quiet", is_flag=True, help="Print only changes and errors.")
+@option("--yes", is_flag=True, help=YES_HELP)
 @shared_options
 @pass_invocation
-def watch_command(invocation: Invocation, folders: tuple[str, ...], as_json: bool, quiet: bool) -> int:
+def watch_command(
+    invocation: Invocation, folders: tuple[str, ...], as_json: bool, quiet: bool, yes: bool
+) -> int:
     """Update the index continuously from every FOLDER and all known sources.
 
     A new folder becomes a source. Prints a line for each change: the time, the event, the
@@ -258,6 +267,9 @@ def watch_command(invocation: Invocation, folders: tuple[str, ...], as_json: boo
     _refuse_empty(folders)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace, Interrupt() as interrupt:
         interrupt.work_began()
+        if not all(confirmed_size(workspace, folder, yes=yes) for folder in folders):
+            notify("nothing was indexed")
+            return 1
         if not (folders or invocation.settings.sources or workspace.sources()):
             raise UsageError(
                 "no folder to watch yet", "run `kebab watch FOLDER` with the folder of your notes"

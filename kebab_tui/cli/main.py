@@ -25,7 +25,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "source": (
         "kebab_tui.cli.source",
         "source_command",
-        "Add, search, list, edit or remove folders of notes.",
+        "Add, search, list, edit, pause or remove folders of notes.",
     ),
     "ingest": ("kebab_tui.cli.index", "ingest_command", "Update the index from the notes."),
     "watch": ("kebab_tui.cli.index", "watch_command", "Update the index continuously as notes change."),

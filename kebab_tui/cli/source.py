@@ -15,10 +15,11 @@ import click
 
 from kebab_tui.cli.command import CliGroup, command, option
 from kebab_tui.cli.edge import Invocation, pass_invocation, shared_flag, shared_options
+from kebab_tui.cli.folder_size import YES_HELP, confirmed_size
 from kebab_tui.cli.options import TRUST_LABELS, Given, chosen_format, format_options
 from kebab_tui.cli.output import confirmed, field, notify, plural, table_lines, write, write_json
 from kebab_tui.cli.progress import print_notice, print_waiting
-from kebab_tui.domain.document import MOST_STARS, Source, Trust
+from kebab_tui.domain.document import MOST_STARS, Source, SourceUse, Trust
 from kebab_tui.domain.errors import ConfigError, NotFoundError, UsageError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.workspace import Callbacks, Workspace
@@ -37,7 +38,7 @@ _NAME_ANOTHER = "name another file: kebab init --path FILE"
 @click.group(cls=CliGroup)
 @shared_options
 def source_command() -> None:
-    """Add, search, list, edit or remove folders of notes."""
+    """Add, search, list, edit, pause or remove folders of notes."""
 
 
 def _name(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -84,9 +85,10 @@ _STARS_HELP = "Number of stars, such as those of a project; counts in `kebab sou
 @option("--stars", type=_STARS, default=0, metavar="N", help=_STARS_HELP)
 @option("--weight", type=float, hidden=True, callback=_weight)
 @option("--json", "as_json", is_flag=True, help="Print the new source as a source.v1 object.")
+@option("--yes", is_flag=True, help=YES_HELP)
 @shared_options
 @pass_invocation
-def add(invocation: Invocation, /, folder: str, as_json: bool, **given: Any) -> None:
+def add(invocation: Invocation, /, folder: str, as_json: bool, yes: bool, **given: Any) -> int:
     """Add FOLDER as a source. `kebab ingest` then indexes its notes."""
     from kebab_tui.settings.load import absolute
 
@@ -94,6 +96,9 @@ def add(invocation: Invocation, /, folder: str, as_json: bool, **given: Any) -> 
         raise UsageError("the folder has an empty name", "is a shell variable unset?")
     root = absolute(folder)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
+        if not confirmed_size(workspace, root, yes=yes):
+            notify("nothing was added")
+            return 1
         new = Source(
             source_id=SourceId(given["source_id"] or workspace.new_source_id(root)),
             title=given["title"] or os.path.basename(root) or root,
@@ -112,6 +117,7 @@ def add(invocation: Invocation, /, folder: str, as_json: bool, **given: Any) -> 
         _write_source(added, as_json=as_json)
     if not as_json:
         notify("added; run `kebab ingest` to index its notes")
+    return 0
 
 
 def _write_source(source: Source, *, as_json: bool) -> None:
@@ -202,10 +208,17 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
             write(f"   Description: {field(found.description) or 'No description'}")
             write(f"   Passages: {found.chunks} | Notes: {found.documents} | Trust: {found.trust.label}")
             write(f"   Version: {field(found.version_label) or 'no label'}")
-            write(f"   Folder: {field(found.root)}")
+            write(f"   Folder: {field(found.root)}{' (paused)' if found.use == 'paused' else ''}")
     else:
         rows = (
-            (found.source_id, found.state, str(found.documents), str(found.chunks), found.title, found.root)
+            (
+                found.source_id,
+                found.condition,
+                str(found.documents),
+                str(found.chunks),
+                found.title,
+                found.root,
+            )
             for found in sources
         )
         for line in table_lines(_COLUMNS, rows):
@@ -307,6 +320,32 @@ def remove(invocation: Invocation, source_id: str, yes: bool) -> int:
         workspace.remove_source(source.source_id, Callbacks(waiting=print_waiting, notice=print_notice))
     notify(f"removed: {notes}; no file in {field(source.root)} was changed")
     return 0
+
+
+@source_command.command()
+@click.argument("source_id", metavar="ID")
+@shared_options
+@pass_invocation
+def pause(invocation: Invocation, source_id: str) -> None:
+    """Stop watching and reading the folder of the source ID. Its indexed notes are still found."""
+    _set_use(invocation, source_id, "paused")
+    notify(f"paused: {field(source_id)}; `kebab source resume {field(source_id)}` reads it again")
+
+
+@source_command.command()
+@click.argument("source_id", metavar="ID")
+@shared_options
+@pass_invocation
+def resume(invocation: Invocation, source_id: str) -> None:
+    """Watch and read the folder of the source ID again."""
+    _set_use(invocation, source_id, "watched")
+    notify(f"resumed: {field(source_id)}; `kebab ingest` reads what changed meanwhile")
+
+
+def _set_use(invocation: Invocation, source_id: str, use: SourceUse) -> None:
+    callbacks = Callbacks(waiting=print_waiting, notice=print_notice)
+    with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
+        workspace.set_source_use(_known(workspace, source_id).source_id, use, callbacks)
 
 
 @command(examples=(("kebab init", "write the file, and print its path"),))

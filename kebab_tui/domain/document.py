@@ -202,6 +202,7 @@ class Chunk:
 
 
 SourceState = Literal["new", "indexed", "paused"]
+SourceUse = Literal["watched", "paused", "removed"]
 MOST_STARS = 1_000_000_000
 
 
@@ -210,7 +211,7 @@ class Source:
     """A folder of notes that the user added.
 
     `root` is its absolute path; include and exclude are gitignore-style globs relative to it.
-    `paused`: the root is missing; its documents stay in the index.
+    The state `paused`: the root is missing; its documents stay in the index.
     """
 
     source_id: SourceId
@@ -228,9 +229,17 @@ class Source:
     """As given by the user, such as those of the project on a forge."""
     code: bool = False
     """Read files of code too."""
+    use: SourceUse = "watched"
+    """`paused`: searched, but its files are not looked at. `removed`: not searched; deleted once no program
+    can undo that any more."""
     state: SourceState = "new"
     documents: int = 0
     chunks: int = 0
+
+    @property
+    def condition(self) -> str:
+        """Its use and state in one word for people: new, indexed, paused or missing."""
+        return "paused" if self.use == "paused" else "missing" if self.state == "paused" else self.state
 
 
 _KEPT_TYPES = 20

@@ -94,6 +94,8 @@ class SearchFilters:
     """Only these sources, whatever `sources` names; no query can widen it."""
     scope: tuple[SourcePart, ...] = ()
     """Only these sources or folders: where the search starts. No query can widen it either."""
+    without: tuple[SourceId, ...] = ()
+    """Not these sources: those that are removed, but not deleted yet."""
     shareable: bool = False
     """Leave out private notes, and those not known not to be: not read yet, or by an early version."""
 
@@ -117,7 +119,9 @@ class SearchFilters:
     @property
     def unstated(self) -> SearchFilters:
         """The filters that no query states."""
-        return SearchFilters(within=self.within, scope=self.scope, shareable=self.shareable)
+        return SearchFilters(
+            within=self.within, scope=self.scope, without=self.without, shareable=self.shareable
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,10 @@ def run_ingest(
         session.check(folder)  # all of them before the first becomes a source
     named = {source.source_id: source for source in map(session.source_for, folders)}
     everything = bool(healed) or session.begun_anew or not folders
-    sources = session.sources() if everything else list(named.values())
+    watched = [source for source in session.sources() if source.use == "watched"]
+    sources = watched if everything else list(named.values())
+    if not sources and session.sources():
+        raise UsageError("all folders are paused", "run `kebab source resume ID`")
     if not sources:
         raise UsageError(
             "there is no folder to index yet", "run `kebab ingest FOLDER` with your notes folder"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from kebab_tui.domain.document import Source
+from kebab_tui.domain.document import Source, SourceUse
 from kebab_tui.domain.errors import DiskFaultError, NotFoundError, SourceError, StoreError, UsageError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.files.ignore import scope_of_root
@@ -31,7 +31,9 @@ def open_session(
 ) -> Iterator[Session]:
     """Acquire the lease to write; released when the context ends."""
     with index.write(command, timeout_s, waiting, saw_crash=saw_crash) as held:
-        yield Session(index, held)
+        session = Session(index, held)
+        session.delete_removed()
+        yield session
 
 
 class Session:
@@ -74,6 +76,8 @@ class Session:
         for source in declared:
             known = {source.source_id: source for source in self.sources()}
             was = known.pop(source.source_id, None)
+            if was is not None:
+                source = replace(source, use=was.use)
             if was is None or replace(source, state=was.state) != replace(was, documents=0, chunks=0):
                 self._check_nesting(
                     source, list(known.values()), "remove one from the configuration file, or run"
@@ -84,6 +88,10 @@ class Session:
         """The source that contains a folder; an unknown folder becomes a source."""
         root = os.path.abspath(os.path.expanduser(folder))
         known = self.check(root)
+        for removed in [] if known else self._removed():
+            if (related := relation(root, [removed])) is not None and related[0] == "same":
+                self.set_use(removed.source_id, "watched")
+                return replace(removed, use="watched")
         return known or self.add(
             Source(source_id_for(root, self._taken()), os.path.basename(root) or root, root)
         )
@@ -112,8 +120,28 @@ class Session:
         if source.source_id in self._taken():
             raise UsageError(f"a source named {source.source_id} exists already", "choose another --id")
         self._check_nesting(source, self.sources())
+        for removed in self._removed():
+            if relation(source.root, [removed]) is not None:
+                self.writer.remove_source(removed.source_id)
         self.writer.save_sources([source])
         return source
+
+    def set_use(self, source_id: SourceId, use: SourceUse) -> None:
+        """Watch, pause or remove a source; a removed one can be watched again until it is deleted."""
+        if use != "removed" and (gone := [one for one in self._removed() if one.source_id == source_id]):
+            self._check_nesting(gone[0], self.sources())
+        self.writer.set_source_use(source_id, use)
+
+    def delete_removed(self) -> None:
+        """Delete the notes of removed sources, unless a living process may undo that."""
+        removed = self._removed()
+        if removed and not self._index.requests().may_undo():
+            for source in removed:
+                self.writer.remove_source(source.source_id)
+
+    def _removed(self) -> list[Source]:
+        with self.reader.catalogue() as catalogue:
+            return catalogue.removed_sources()
 
     def edit(self, source_id: SourceId, edited: Callable[[Source], Source]) -> Source:
         """Change the details of a source."""
@@ -140,7 +168,7 @@ class Session:
         )
 
     def _taken(self) -> set[str]:
-        return {source.source_id for source in self.sources()}
+        return {source.source_id for source in (*self.sources(), *self._removed())}
 
 
 def data_folder_removed(index: Index) -> StoreError:

@@ -36,6 +36,8 @@ _MIN_SCAN_S = 1.0
 """The scan of a whole folder yields to saved notes, but not before it has run this long."""
 _FOLDER_CHECK_S = 1.0
 """Interval between two checks of the data folder when idle; other work starts with a check."""
+_REMOVED_S = 5.0
+"""Interval between two checks for removed sources that can be deleted."""
 _TEMPORARY_CODES = tuple(kind.code for kind in TEMPORARY)
 _NEW_TEXT: tuple[Outcome, ...] = ("added", "changed", "moved")
 
@@ -76,7 +78,7 @@ class IndexWorker:
 
     def serve(self, session: Session) -> None:
         """Work until asked to stop or to yield the lock. The sources may have changed since the last call."""
-        added = self._watched.follow(session.sources())
+        added = self._watched.follow(source for source in session.sources() if source.use == "watched")
         rescan_all = session.begun_anew or bool(session.healed)
         for source in self._watched.sources if rescan_all else added:
             self._complete.discard(source.source_id)
@@ -156,6 +158,8 @@ class IndexWorker:
             case _:
                 self.status.work()
                 is_done = self._config.once and not self._queue.pending()
+                if self._schedule.is_time("removed", _REMOVED_S):
+                    session.delete_removed()
                 if task == "tidy" or is_done:
                     if session.check_deferred:
                         session.run_deferred_check()

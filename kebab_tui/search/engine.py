@@ -28,7 +28,7 @@ from kebab_tui.domain.hit import (
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.interruption import uninterruptible
 from kebab_tui.domain.pages import cite
-from kebab_tui.domain.query import SearchQuery
+from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.search import lexical, match_tree, name_leg
 from kebab_tui.search.answer import Answer, Ranked, Search
 from kebab_tui.search.filter_keys import check_sources, nearest_key
@@ -91,9 +91,9 @@ class SearchEngine:
         with self._begun(replace(query, mode="lexical") if first_answer else query) as search:
             return self._respond(search, self._find(search, first_answer))
 
-    def recent(self, count: int, offset: int = 0) -> SearchResponse:
+    def recent(self, count: int, offset: int, filters: SearchFilters) -> SearchResponse:
         """The first chunk of each of the latest changed notes."""
-        with self._begun(SearchQuery("", "lexical", k=count, offset=offset)) as search:
+        with self._begun(SearchQuery("", "lexical", k=count, offset=offset, filters=filters)) as search:
             return self._respond(search, _browsed(search))
 
     def explain(self, query: SearchQuery) -> ExplainedResponse:
@@ -189,6 +189,8 @@ class SearchEngine:
         with self._corpus.snapshot() as snapshot:
             if filters.shareable and not snapshot.has_private():
                 filters = replace(filters, shareable=False)
+            if removed := snapshot.removed_sources():
+                filters = replace(filters, without=removed)
             if parsed.filters.sources and (known := filters.within or snapshot.sources()):
                 check_sources(parsed.filters.sources, known, begun=query.text if query.typing else "")
             typed, typing = query.text, query.typing

@@ -245,7 +245,7 @@ def resolved(snapshot: Snapshot, filters: SearchFilters, *, begun: str = "") -> 
     """
     if not filters.links:
         return filters
-    among = SearchFilters(shareable=filters.shareable)
+    among = SearchFilters(without=filters.without, shareable=filters.shareable)
     resolver = Resolver(snapshot, among)
     found = []
     for one in filters.links:

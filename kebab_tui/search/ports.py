@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 from kebab_tui.domain.document import Chunk, Document
 from kebab_tui.domain.facets import Facet
 from kebab_tui.domain.hit import Notice
-from kebab_tui.domain.ids import ChunkRow, DocId
+from kebab_tui.domain.ids import ChunkRow, DocId, SourceId
 from kebab_tui.domain.links import LinkedNote
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.search.match import Match, Term
@@ -261,7 +261,11 @@ class Snapshot(Protocol):
         ...
 
     def sources(self) -> list[str]:
-        """The ids of all sources."""
+        """The ids of all sources but removed ones."""
+        ...
+
+    def removed_sources(self) -> tuple[SourceId, ...]:
+        """The sources that are removed, but not deleted yet."""
         ...
 
     def has_both_scripts(self) -> bool:

@@ -32,6 +32,7 @@ _FILTER_NAMES = {
     "modified_after_ns": "modified", "modified_before_ns": "modified",
     "doc_ids": "doc", "titles": "title", "headings": "heading",
 }  # fmt: skip
+_NOT_SINGLE = ("facets", "links", "has", "within", "scope", "without", "shareable")
 _OTHER_WORDS = "use fewer or other words"
 
 
@@ -125,7 +126,9 @@ def count_filtered(search: Search) -> Filtered | None:
 
     def count(filters: SearchFilters) -> int:
         own = search.filters
-        filters = replace(filters, within=own.within, scope=own.scope, shareable=own.shareable)
+        filters = replace(
+            filters, within=own.within, scope=own.scope, without=own.without, shareable=own.shareable
+        )
         return search.snapshot.browse(filters, 0, 0)[1]
 
     notes = count(SearchFilters())
@@ -143,7 +146,7 @@ def _single_filters(filters: SearchFilters) -> Iterator[tuple[str, SearchFilters
         yield str(has), SearchFilters(has=(has,))
     for field in fields(filters):
         value = getattr(filters, field.name)
-        if field.name in ("facets", "links", "has", "within", "scope", "shareable") or value in ((), None):
+        if field.name in _NOT_SINGLE or value in ((), None):
             continue
         if field.name.endswith("_ns"):
             moment = datetime.fromtimestamp(value // 10**9, UTC).astimezone()

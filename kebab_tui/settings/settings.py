@@ -108,6 +108,9 @@ class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     but two if there are two."""
     watch: bool = True
     """The open screen watches the folders and updates the index; false: only `kebab watch` does."""
+    ask_notes: Annotated[int, Meta(ge=0, le=10_000_000)] = 10_000
+    """Ask before a new folder with more notes is indexed, or with five times as many files; also before the
+    home folder and the folders above it."""
 
 
 class EditorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

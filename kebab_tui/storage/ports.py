@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         OtherFiles,
         Source,
         SourceState,
+        SourceUse,
     )
     from kebab_tui.domain.ids import ChunkRow, DocId, SourceId
     from kebab_tui.domain.query import SearchFilters
@@ -85,6 +86,10 @@ class Catalogue(Protocol):
 
         Counting takes milliseconds for each 10,000 passages; without it the numbers are 0.
         """
+        ...
+
+    def removed_sources(self) -> list[Source]:
+        """The sources that are removed, but not deleted yet; no other method lists them or their notes."""
         ...
 
     def root_of(self, source: SourceId) -> str:
@@ -146,7 +151,7 @@ class Catalogue(Protocol):
         """Number of notes that the last run could not read."""
         ...
 
-    def other_files(self) -> OtherFiles:
+    def other_files(self, sources: Sequence[SourceId] = ()) -> OtherFiles:
         """The files of types that no format reads, as counted by the last scan of each folder."""
         ...
 
@@ -281,6 +286,10 @@ class Writer(Protocol):
         """
         ...
 
+    def set_source_use(self, source: SourceId, use: SourceUse) -> None:
+        """Watch, pause or hide a source; raises NotFoundError."""
+        ...
+
     def remove_source(self, source: SourceId) -> None:
         """Delete a source and its notes from the index, not from the disk."""
         ...
@@ -383,6 +392,14 @@ class Requests(Protocol):
 
     def wanting(self) -> AbstractContextManager[None]:
         """Ask the holder to give way while the context lasts."""
+        ...
+
+    def undoing(self) -> AbstractContextManager[None]:
+        """Keep removed sources from being deleted while the context lasts."""
+        ...
+
+    def may_undo(self) -> bool:
+        """Whether a living process may still undo the removal of a source."""
         ...
 
     def wanted(self) -> bool:

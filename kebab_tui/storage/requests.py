@@ -1,7 +1,8 @@
 """Requests of other processes to the writer: small files in the data folder.
 
 `<pid>-<n>.want`: a process waits for the writer's lock; a holder that only watches gives way.
-Its owner keeps it locked, so that the file of a killed process is recognised and removed.
+`<pid>-<n>.undo`: a process may undo the removal of a source, which no writer deletes meanwhile.
+The owner of either keeps it locked, so that the file of a killed process is recognised and removed.
 `<pid>-<n>.json`: a request to scan notes again, or to embed some chunks first; any writer takes it.
 Requests get no reply: the effect is visible in the database.
 """
@@ -14,6 +15,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from kebab_tui.storage.ports import Request
 
 _FOLDER = "requests"
-_WANT, _ASKED = ".want", ".json"
+_WANT, _UNDO, _ASKED = ".want", ".undo", ".json"
 _MOST_BYTES = 64 << 20
 _UNFINISHED_S = 60
 _LIST_ANYWAY_S = 2.0
@@ -59,13 +61,28 @@ class RequestFolder:
         except OSError as error:
             raise write_error(error, self._path) from error
 
-    @contextlib.contextmanager
-    def wanting(self) -> Iterator[None]:
+    def wanting(self) -> AbstractContextManager[None]:
         """Ask the holder of the writer's lock to give way while the context lasts.
 
         If the request cannot be written (full disk), the caller just waits.
         """
-        path = self._new_name(_WANT)
+        return self._locked(_WANT)
+
+    def undoing(self) -> AbstractContextManager[None]:
+        """Keep removed sources from being deleted while the context lasts."""
+        return self._locked(_UNDO)
+
+    def may_undo(self) -> bool:
+        """Whether a living process may still undo the removal of a source."""
+        try:
+            self._names = os.listdir(self._path)
+        except OSError:
+            return False
+        return any(_is_alive(path) for path in self._all(_UNDO))
+
+    @contextlib.contextmanager
+    def _locked(self, ending: str) -> Iterator[None]:
+        path = self._new_name(ending)
         hidden = os.path.join(self._path, f".{os.path.basename(path)}")
         descriptor = -1
         try:
@@ -134,7 +151,7 @@ class RequestFolder:
 
 
 def _is_alive(path: str) -> bool:
-    """Whether the process that left a `.want` file still lives; removes the file if not."""
+    """Whether the process that left a locked file still lives; removes the file if not."""
     try:
         descriptor = os.open(path, os.O_RDWR)
     except OSError:

@@ -30,7 +30,9 @@ from kebab_tui.tui.keys import arrives_as, shown
 Place = Literal["everywhere", "query", "lists", "panel", "vim"]
 PLACES: tuple[Place, ...] = ("query", "lists", "panel", "vim")
 
-ScreenName = Literal["Main", "Files", "Why not", "Help", "Palette", "Switcher", "Links", "Copy"]
+ScreenName = Literal[
+    "Main", "Files", "Why not", "Help", "Palette", "Switcher", "Links", "Copy", "Folder", "Question"
+]
 SCREENS: tuple[ScreenName, ...] = get_args(ScreenName)
 
 Section = Literal[
@@ -47,6 +49,8 @@ Section = Literal[
     "Switcher",
     "Links",
     "Copy",
+    "Folder",
+    "Question",
 ]
 SECTIONS: tuple[Section, ...] = get_args(Section)
 
@@ -57,6 +61,7 @@ When = Literal[
 SHARING: tuple[When, ...] = ("empty_query", "completing", "choosing", "chosen")
 """An action that is available only then may share a key with another one, and comes before it."""
 
+_OVERLAYS = tuple(screen for screen in SCREENS if screen != "Main")
 OVER_ALL = ("quit", "interrupt", "suspend")
 """The actions that work over every screen."""
 
@@ -183,6 +188,8 @@ ACTIONS: Actions = (
            ("ctrl+t",), in_footer=11),
     Action("drop_filter", "drop filter", "Remove the last filter from the query", "Query",
            ("f8",), vim=("x",), when="filters"),
+    Action("scope", "folder only", "Search only the folder of the hit, or everywhere again", "Query",
+           ("alt+i",)),
     Action("exact", "as typed", "Search the words as typed, not corrected; or corrected again", "Query",
            ("alt+x",), when="corrected", in_footer=3),
     Action("complete", "complete", "Accept the completion or the suggestion", "Query",
@@ -239,27 +246,35 @@ ACTIONS: Actions = (
     Action("previous_pane", "previous pane", "Go to the previous pane", "Screen", ("shift+tab",)),
     Action("rescan", "rescan", "Look for changed notes and search again", "Screen",
            ("f5", "ctrl+r")),
-    Action("health", "files", "Show every file with its state, and read failed ones again", "Screen",
+    Action("health", "files", "Show the folders and every file; pause, remove, read again", "Screen",
            ("f12",), also=("Files",)),
-    Action("sample_vault", "sample notes", "Try the screen on the sample notes", "Screen",
-           ("f7",), when="first_run", in_footer=2),
+    Action("add_folder", "add folder", "Search a folder of notes that is typed or picked", "Screen",
+           ("alt+o",)),
+    Action("sample_vault", "sample notes", "Try the screen on the sample notes; again: back to yours",
+           "Screen", ("f7",), when="first_run", in_footer=2, also=("Folder",)),
     Action("help", "help", "Show the query language and the keys", "Screen", ("f1",), vim=("?",),
-           in_footer=7, also=("Files", "Why not", "Palette", "Help", "Switcher", "Links", "Copy")),
+           in_footer=7, also=("Files", "Why not", "Palette", "Help", "Switcher", "Links", "Copy", "Folder")),
     Action("palette", "commands", "Find an action by its name", "Screen",
            ("f2",), vim=(":",), in_footer=6,
-           also=("Files", "Why not", "Palette", "Switcher", "Links", "Copy")),
+           also=("Files", "Why not", "Palette", "Switcher", "Links", "Copy", "Folder")),
     Action("back", "back", "Close what is on top, stop the search, go to the query, clear it", "Screen",
            ("escape",)),
     Action("interrupt", "copy or quit", "Copy the selected text; else leave --pick; twice: quit",
-           "Screen", ("ctrl+c",), also=("Files", "Why not", "Help", "Palette", "Switcher", "Links", "Copy")),
+           "Screen", ("ctrl+c",), also=_OVERLAYS),
     Action("suspend", "suspend", "Suspend the program; `fg` in the shell brings it back", "Screen",
-           ("ctrl+z",), also=("Files", "Why not", "Help", "Palette", "Switcher", "Links", "Copy")),
+           ("ctrl+z",), also=_OVERLAYS),
     Action("quit", "quit", "Quit", "Screen", ("ctrl+q",), vim=("q",), in_footer=12,
-           also=("Files", "Why not", "Help", "Palette", "Switcher", "Links", "Copy"), needs_key=True),
+           also=_OVERLAYS, needs_key=True),
     Action("files_open", "open", "Open the file, or fold the group", "Files",
            ("enter", "ctrl+o"), vim=("e",), runs="screen.open", in_footer=1),
     Action("files_retry", "retry failed", "Read the failed files again", "Files",
            ("alt+r",), vim=("r",), runs="screen.retry", in_footer=1),
+    Action("files_pause", "pause", "Pause the folder, or watch it again", "Files",
+           ("alt+p",), vim=("p",), runs="screen.pause", in_footer=1),
+    Action("files_remove", "remove", "Remove the folder from the index; no file is changed", "Files",
+           ("alt+d",), vim=("d",), runs="screen.remove", in_footer=1),
+    Action("files_undo", "undo", "Bring back the removed folder, until the program ends", "Files",
+           ("alt+u",), vim=("u",), runs="screen.undo"),
     Action("files_rescan", "rescan", "Scan the folders again", "Files",
            ("f5", "ctrl+r"), runs="screen.rescan", in_footer=1),
     Action("files_filter", "filter", "Go to the filter", "Files",
@@ -414,6 +429,28 @@ ACTIONS: Actions = (
            ("up", "ctrl+p"), panel=("k",), runs="screen.move(-1)"),
     Action("copy_close", "close", "Close the menu", "Copy",
            ("escape",), runs="screen.dismiss", in_footer=1, needs_key=True),
+    Action("folder_choose", "search it", "Index and search the selected folder", "Folder",
+           query=("enter", "ctrl+o"), runs="screen.choose", in_footer=1),
+    Action("folder_complete", "complete", "Complete the path with the selected folder", "Folder",
+           query=("tab",), runs="screen.complete", in_footer=1),
+    Action("folder_next", "next", "Go to the next folder", "Folder",
+           query=("down", "ctrl+n"), runs="screen.move(1)"),
+    Action("folder_previous", "previous", "Go to the previous folder", "Folder",
+           query=("up", "ctrl+p"), runs="screen.move(-1)"),
+    Action("folder_page_down", "page down", "Go a page of folders down", "Folder",
+           query=("pagedown",), runs="screen.page(1)"),
+    Action("folder_page_up", "page up", "Go a page of folders up", "Folder",
+           query=("pageup",), runs="screen.page(-1)"),
+    Action("folder_close", "close", "Choose no folder", "Folder",
+           query=("escape",), runs="screen.dismiss", in_footer=1, needs_key=True),
+    Action("question_choose", "choose", "Give the selected answer", "Question",
+           ("enter",), runs="screen.choose", in_footer=1),
+    Action("question_next", "next", "Go to the next answer", "Question",
+           ("down", "ctrl+n", "tab"), runs="screen.move(1)"),
+    Action("question_previous", "previous", "Go to the previous answer", "Question",
+           ("up", "ctrl+p", "shift+tab"), runs="screen.move(-1)"),
+    Action("question_no", "no", "Answer with no", "Question",
+           ("escape",), runs="screen.no", in_footer=1, needs_key=True),
 )  # fmt: skip
 
 

@@ -45,6 +45,7 @@ from kebab_tui.tui.note_hits import Visits, count_words, note_hit
 from kebab_tui.tui.preview.pane import Preview
 from kebab_tui.tui.recent_notes import RecentNotes
 from kebab_tui.tui.results import Panes, ResultsPresenter
+from kebab_tui.tui.scope import Scope
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from kebab_tui.tui.startup import TUNE_AT_LATEST_S, tune_for_typing
 from kebab_tui.tui.themes import apply_theme
@@ -55,14 +56,17 @@ from kebab_tui.tui.widgets.footer import KeysLine
 from kebab_tui.tui.widgets.hits_list import HitsList
 from kebab_tui.tui.widgets.query_box import QueryBox, QueryLine
 from kebab_tui.tui.widgets.query_text import ChipsLine
-from kebab_tui.tui.widgets.segments import DOT, one_line
+from kebab_tui.tui.widgets.segments import DOT, ELLIPSIS, one_line
 from kebab_tui.tui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
     from kebab_tui.domain.citation import Located
     from kebab_tui.domain.hit import SearchHit, SearchResponse
-    from kebab_tui.domain.ids import ChunkId, DocId
+    from kebab_tui.domain.ids import ChunkId, DocId, SourceId
+    from kebab_tui.indexing.folder_count import FolderCount
+    from kebab_tui.tui.screens.file_states import FileStatesScreen
     from kebab_tui.tui.screens.links_page import LinksPage
+    from kebab_tui.tui.suggestions import Suggestion
     from kebab_tui.workspace import Workspace
 
 NOTIFICATION_S = 5.0
@@ -111,7 +115,9 @@ class KebabApp(App[tuple[str, ...]]):
         self.recent = RecentNotes(settings.data_dir)
         wanted = options.mode or settings.search.mode
         mode: SearchMode = next((mode for mode in SEARCH_MODES if mode == wanted), "hybrid")
-        self.engine = engine or EngineThread(self._open_workspace, loads_model=mode != "lexical")
+        self.engine = engine or EngineThread(
+            self._open_workspace, loads_model=mode != "lexical", folders=_scope_folders(options)
+        )
         self.indexing = indexing or BackgroundIndexing(settings.data_dir, options.config)
         self.current_query = CurrentQuery(self.engine, mode, page)
         self.typing = TypingDebounce(self._typing_paused)
@@ -181,6 +187,18 @@ class KebabApp(App[tuple[str, ...]]):
         """How many pages the user has asked to jump ahead of the loaded ones."""
         self._goal: SearchHit | None = None
         """The hit to go to as soon as it is loaded."""
+        self.successor: tuple[Options, Settings] | None = None
+        """The screen to show after this one."""
+        self._has_sources = False
+        self._counting = set[str]()
+        """The new folders whose notes are counted before they are indexed."""
+        self._accepted = set(options.accepted)
+        self._asked_about: str | None = None
+        """The folder that a question is about."""
+        self.scope = Scope()
+        """What is searched, as the engine has found it."""
+        self.last_scope: tuple[str, ...] = ()
+        """The folders that were searched before the present scope."""
         self.visits = Visits()
         self.visited: SearchHit | None = None
         """The note in the preview instead of the selected hit, after a link was followed."""
@@ -227,8 +245,6 @@ class KebabApp(App[tuple[str, ...]]):
         self.typing.key_pressed()  # the hits first, then the preview
         self.ask()
         self.engine.start(self.post_message)
-        if self.options.folders:
-            self.index(self.options.folders)
 
     def on_unmount(self) -> None:
         self.engine.close()
@@ -296,10 +312,10 @@ class KebabApp(App[tuple[str, ...]]):
             hits=hits,
             moves=hits or self.focused is self.words,
             empty_query=not self.box.value,
-            filters=bool(self.results.chips or self.results.refused or self.suggests),
+            filters=bool(self.scope.folders or self.results.chips or self.results.refused or self.suggests),
             corrected=self.results.is_corrected or self.current_query.query.exact,
             explain=self.toggles.explain and self.explain.has_what_if,
-            first_run=self.results.first_run,
+            first_run=self.results.first_run or self.options.own is not None,
             completing=self.completion_list.is_open or self.suggests,
             choosing=self.completion_list.takes_moves or self.suggests,
             chosen=self.completion_list.chosen is not None
@@ -557,13 +573,140 @@ class KebabApp(App[tuple[str, ...]]):
 
     @on(messages.SourcesCounted)
     def _sources_counted(self, message: messages.SourcesCounted) -> None:
-        if not self.options.folders:
-            if message.count:
-                self.index(())
-            else:
-                self.results.show_first_run()
-                self.arrange()
-                self.refresh_bindings()
+        self._has_sources = bool(message.count or self.settings.sources)
+        if self.options.own is not None:
+            key = first_key(self.actions, "add_folder")
+            self.tell(Notice("sample", f"sample notes {DOT} {key}: search your own folder"))
+        if self._has_sources and not self.scope.new:
+            self.index(())
+        elif not self.scope.new:
+            self._show_first_run()
+            self._commands.ask_folder()
+        if message.samples is not None and not self._choices.keeps_samples:
+            self._offer_to_remove(message.samples)
+
+    def _offer_to_remove(self, samples: SourceId) -> None:
+        """Earlier versions put the sample notes among the user's."""
+        from kebab_tui.tui.screens.question import Question  # the first paint does not need it
+
+        def answered(yes: bool | None) -> None:
+            self.choices = replace(self.choices, keeps_samples=True)  # asked once
+            if yes:
+                self.engine.change_source(samples, "removed")
+
+        text = "The sample notes are still among your own notes. Remove them from the index?"
+        self.push_screen(Question(self.actions, "sample notes", text, "Remove them", "Keep them"), answered)
+
+    @on(messages.SourceChanged)
+    def _source_changed(self, message: messages.SourceChanged) -> None:
+        from kebab_tui.tui.screens.file_states import FileStatesScreen  # the first paint does not need it
+
+        for screen in self.screen_stack:
+            if isinstance(screen, FileStatesScreen):
+                screen.source_changed(message)
+        if message.failure is not None:
+            self.status.show_error(message.failure.message, message.failure.hint)
+        elif message.use == "watched":
+            self.index(())
+
+    # The scope
+
+    @on(messages.ScopeFound)
+    def _scope_found(self, message: messages.ScopeFound) -> None:
+        self.scope = message.scope
+        self.results.show_scope(message.scope)
+        self.refresh_bindings()
+        for folder in message.scope.new:
+            if folder in self._accepted:
+                self.index((folder,))
+            elif folder not in self._counting:
+                self._counting.add(folder)
+                self.engine.count_folder(folder, partial(self._is_unwanted, folder))
+
+    def _is_unwanted(self, folder: str) -> bool:
+        """Whether to stop counting the notes of a folder."""
+        return folder not in self._counting
+
+    @on(messages.FolderCounted)
+    def _folder_counted(self, message: messages.FolderCounted) -> None:
+        """Index a folder once its notes are counted; ask before that if they are many."""
+        folder, count = message.folder, message.count
+        if folder not in self._counting:
+            return
+        if message.failure is not None:
+            self._counting.discard(folder)
+            self._refuse_folder(folder)
+            self.status.show_error(message.failure.message, message.failure.hint)
+        elif message.must_ask and count is not None:
+            self._ask_about(count)
+        elif message.done:
+            self._accept(folder)
+        elif count is not None:
+            self.results.show_counting(count.notes)
+
+    def _ask_about(self, count: FolderCount) -> None:
+        from kebab_tui.tui.screens.question import Question  # the first paint does not need it
+
+        text = f"{count}{'' if count.complete else f' {ELLIPSIS}'}"
+        if isinstance(self.screen, Question) and self._asked_about == count.root:
+            self.screen.retell(text)
+        elif self._asked_about is None:
+            self._asked_about = count.root
+            question = Question(self.actions, "a large folder", text, "Index it", "Choose another folder")
+            self.push_screen(question, partial(self._answered_about, count.root))
+
+    def _answered_about(self, folder: str, yes: bool | None) -> None:
+        self._asked_about = None
+        if yes:
+            self._accept(folder)
+        else:
+            self._counting.discard(folder)
+            self._refuse_folder(folder)
+            self._commands.ask_folder(folder)
+
+    def _accept(self, folder: str) -> None:
+        self._counting.discard(folder)
+        self._accepted.add(folder)
+        self.index((folder,))
+
+    def _refuse_folder(self, folder: str) -> None:
+        """Search what was searched before a folder was chosen that is not indexed."""
+        self.results.is_reading = False
+        self.search_in(tuple(one for one in self.scope.folders if one != folder))
+        if not self._has_sources:
+            self._show_first_run()
+
+    def open_folder(self, path: str) -> None:
+        """Search a folder, which may be new; from the sample notes, in the user's own index."""
+        if self.options.own is not None:
+            options, settings = self.options.own
+            self.leave_for(replace(options, folders=(path,), everywhere=False), settings)
+            return
+        self.results.expect_reading()
+        self.search_in((path,))
+
+    def leave_for(self, options: Options, settings: Settings) -> None:
+        """End this screen for another one."""
+        self.successor = options, settings
+        self.exit(())
+
+    def _show_first_run(self) -> None:
+        self.results.show_first_run()
+        self.arrange()
+        self.refresh_bindings()
+
+    def search_in(self, folders: tuple[str, ...]) -> None:
+        """Search only these folders; everything without any."""
+        self.last_scope = self.scope.folders
+        self.engine.search_in(folders)
+        self.ask()
+
+    def take_suggestion(self, suggestion: Suggestion) -> None:
+        """Search another query, or in all folders."""
+        if suggestion.kind == "everywhere":
+            self.search_in(())
+        else:
+            self.box.write(suggestion.text)
 
     @on(messages.CompletionsReady)
     def _completions_ready(self, message: messages.CompletionsReady) -> None:
@@ -604,6 +747,9 @@ class KebabApp(App[tuple[str, ...]]):
     @on(messages.IndexingEnded)
     def _indexing_ended(self, message: messages.IndexingEnded) -> None:
         self.results.show_end(message)
+
+    def on_file_states_screen_use_source(self, message: FileStatesScreen.UseSource) -> None:
+        self.engine.change_source(message.source, message.use)
 
     def on_file_states_screen_retry(self) -> None:
         self.index((), retry=True)
@@ -767,7 +913,10 @@ class KebabApp(App[tuple[str, ...]]):
     def _filter_removed(self, message: ChipsLine.Removed) -> None:
         from kebab_tui.workspace import Workspace
 
-        self.box.write(Workspace.remove_chip(self.box.value, message.chip))
+        if message.chip.start < 0:  # the scope
+            self.search_in(())
+        else:
+            self.box.write(Workspace.remove_chip(self.box.value, message.chip))
 
     @on(messages.NotesFound)
     def _notes_found(self, message: messages.NotesFound) -> None:
@@ -784,7 +933,7 @@ class KebabApp(App[tuple[str, ...]]):
 
     @on(TextPane.SuggestionClicked)
     def _suggestion_clicked(self, message: TextPane.SuggestionClicked) -> None:
-        self.box.write(message.suggestion.text)
+        self.take_suggestion(message.suggestion)
 
     @on(WhyNotPrompt.Typed)
     def _path_typed(self, message: WhyNotPrompt.Typed) -> None:
@@ -807,3 +956,7 @@ class KebabApp(App[tuple[str, ...]]):
             self.screen.fail(message.path, message.result)
         else:
             self.screen.answer(message.path, message.result, message.note)
+
+
+def _scope_folders(options: Options) -> tuple[str, ...] | None:
+    return () if options.everywhere else options.folders or None

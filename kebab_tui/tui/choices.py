@@ -31,6 +31,8 @@ class Choices:
     layout: LayoutName = "auto"
     wrap: bool = True
     """Whether the preview wraps long lines."""
+    keeps_samples: bool = False
+    """Whether the user was asked about sample notes among other notes."""
 
 
 def starting_choices(folder: str, settings: ScreenSettings, theme: str = "") -> Choices:

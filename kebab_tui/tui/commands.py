@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import structs
 from textual.app import SuspendNotSupported
 from textual.widgets import Input
 
@@ -18,7 +19,7 @@ from kebab_tui.domain.query import SEARCH_MODES
 from kebab_tui.tui.actions import Section, first_key, name_of
 from kebab_tui.tui.clipboard import copy
 from kebab_tui.tui.keys import capitalized
-from kebab_tui.tui.launch import ABORTED, has_job_control, stop_until_foreground
+from kebab_tui.tui.launch import ABORTED, Options, has_job_control, stop_until_foreground
 from kebab_tui.tui.layout import Pane, swapped
 from kebab_tui.tui.new_note import NewNote, name_query
 from kebab_tui.tui.note_hits import is_whole
@@ -253,6 +254,16 @@ class Commands:
         else:
             app.chips.drop_last()
 
+    def do_scope(self) -> None:
+        """Search everywhere; or again in the folder from before, else in that of the selected hit."""
+        app = self._app
+        if app.scope.folders:
+            app.search_in(())
+        elif app.last_scope:
+            app.search_in(app.last_scope)
+        elif app.shown is not None:
+            app.search_in((app.shown.root,))
+
     def do_exact(self) -> None:
         self._app.current_query.toggle_exact()
         self._app.ask()
@@ -268,7 +279,7 @@ class Commands:
         if app.completion_list.is_open:
             app.box.accept_completion()
         else:
-            app.box.write(app.words.suggestions[app.words.chosen or 0].text)
+            app.take_suggestion(app.words.suggestions[app.words.chosen or 0])
 
     do_take_completion = do_complete
 
@@ -387,15 +398,52 @@ class Commands:
             return app.screen.dismiss()
         return app.push_screen(FileStatesScreen(app.actions, app.engine, app.hand_off.open_file))
 
-    def do_sample_vault(self) -> None:
-        from kebab_tui.tui.widgets.empty_states import sample_folder
+    def do_add_folder(self) -> Awaitable[None]:
+        """Ask for a folder, to search it."""
+        return self.ask_folder()
 
-        folder = sample_folder(self._app.settings.data_dir)
+    def ask_folder(self, typed: str = "") -> Awaitable[None]:
+        from kebab_tui.tui.screens.folder_prompt import FolderPrompt  # the first paint does not need it
+        from kebab_tui.workspace import Workspace
+
+        app, endings = self._app, Workspace.note_extensions()
+        prompt = FolderPrompt(
+            app.actions,
+            "search a folder of notes",
+            lambda name: name.lower().endswith(endings),
+            typed=typed,
+            samples=app.results.first_run,
+        )
+        return app.push_screen(prompt, self._folder_chosen)
+
+    def _folder_chosen(self, path: str | None) -> None:
+        from kebab_tui.tui.screens.folder_prompt import SAMPLE
+
+        if path == SAMPLE:
+            self.do_sample_vault()
+        elif path is not None:
+            self._app.open_folder(path)
+
+    def do_sample_vault(self) -> None:
+        """Show the sample notes, with an index of their own; from there, go back."""
+        from kebab_tui.tui.samples import sample_data, sample_folder
+
+        app = self._app
+        if app.options.own is not None:
+            app.leave_for(*app.options.own)
+            return
+        data = sample_data(app.settings.data_dir)
+        folder = sample_folder(data)
         if folder is None:
-            self._app.status.show_error("this installation has no sample notes", "kebab-tui FOLDER")
-        else:
-            self._app.status.show_message(Notice("sample", "reading the sample notes"))
-            self._app.index((folder,))
+            app.status.show_error("this installation has no sample notes", "kebab-tui FOLDER")
+            return
+        # An empty configuration: the folders that the user's declares stay out.
+        options = Options(
+            (folder,), config=os.devnull, theme=app.options.theme, watch=app.options.watch,
+            own=(app.options, app.settings),
+        )  # fmt: skip
+        index = structs.replace(app.settings.index, url="")
+        app.leave_for(options, structs.replace(app.settings, data_dir=data, index=index, sources=()))
 
     def do_help(self) -> Awaitable[None]:
         from kebab_tui.tui.screens.help import HelpSheet  # the first paint does not need it

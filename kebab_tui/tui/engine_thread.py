@@ -33,7 +33,7 @@ from kebab_tui.domain.errors import (
     failure_of,
 )
 from kebab_tui.domain.hit import SearchHit, SearchResponse
-from kebab_tui.domain.ids import ChunkRow, DocId
+from kebab_tui.domain.ids import ChunkRow, DocId, SourceId
 from kebab_tui.domain.interruption import Superseded, interruptible
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.tui.messages import (
@@ -42,6 +42,7 @@ from kebab_tui.tui.messages import (
     EngineReady,
     EngineWarm,
     Explained,
+    FolderCounted,
     HitLocated,
     HitsLocated,
     LinkFollowed,
@@ -55,17 +56,23 @@ from kebab_tui.tui.messages import (
     NotesFound,
     PathsFound,
     Refused,
+    ScopeFound,
     SearchDone,
+    SourceChanged,
     SourcesCounted,
     SuggestionsReady,
     WhyNotReady,
 )
 from kebab_tui.tui.note_hits import hit_of, is_whole, path_of
 from kebab_tui.tui.page_thread import PageThread
+from kebab_tui.tui.samples import SAMPLE_FOLDER
+from kebab_tui.tui.scope import Scope, scope_of
 from kebab_tui.tui.suggestions import Suggestion, ordered, shorter
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.document import SourceUse
     from kebab_tui.domain.links import LinkDirection, NoteLink
+    from kebab_tui.indexing.folder_count import FolderCount
     from kebab_tui.indexing.status import LiveState
     from kebab_tui.search.find_names import FoundNote
     from kebab_tui.workspace import Workspace
@@ -124,14 +131,27 @@ class _Job:
 class EngineThread:
     """Started after the first paint; `close` returns at once, even during a search."""
 
-    def __init__(self, open_workspace: Callable[[], Workspace], *, loads_model: bool = True) -> None:
-        """`loads_model`: expect semantic queries, so load the model before the first."""
+    def __init__(
+        self,
+        open_workspace: Callable[[], Workspace],
+        *,
+        loads_model: bool = True,
+        folders: tuple[str, ...] | None = (),
+    ) -> None:
+        """`loads_model`: expect semantic queries, so load the model before the first.
+
+        `folders`: search only these; None: the source around the current folder, else everything.
+        """
         self._open = open_workspace
         self._post: Post = lambda _: None
         self._loads_model = loads_model
         self._ready: EngineReady | None = None
         self._warming: Iterator[None] | None = None
         self._wake = threading.Condition()
+        self._folders = folders
+        self._scope: Scope | None = None
+        """Unknown after a change of the folders or of the index."""
+        self._scope_shown = Scope()
         self._query: _QueryJob | None = None
         self._cancelled = False
         """Whether nobody waits for the running query any more."""
@@ -156,6 +176,8 @@ class EngineThread:
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
         self._workspace: Workspace | None = None
         self._pages = PageThread()
+        self._removed = contextlib.ExitStack()
+        self._keeps_removed = False
 
     def start(self, post: Post) -> None:
         """Open the engine, and post all results from now on."""
@@ -166,6 +188,7 @@ class EngineThread:
         with self._wake:
             self._closing = True
             self._wake.notify()
+        self._removed.close()
 
     # Requests, from the application
 
@@ -178,6 +201,12 @@ class EngineThread:
             if self._jobs:
                 self._drop(*_OF_QUERY)
             self._query = _QueryJob(generation, query, explain, again)
+            self._wake.notify()
+
+    def search_in(self, folders: tuple[str, ...]) -> None:
+        """Search only these folders, everything without any, from the next query on."""
+        with self._wake:
+            self._folders, self._scope = folders, None
             self._wake.notify()
 
     def cancel(self) -> None:
@@ -195,12 +224,20 @@ class EngineThread:
     def load_page(self, generation: int, query: SearchQuery) -> None:
         """Load another page of a query."""
         self._send(
-            _Job("page", lambda workspace: MoreFound(generation, _search(workspace, query)), generation)
+            _Job(
+                "page",
+                lambda workspace: MoreFound(generation, _search(workspace, self._scoped(query))),
+                generation,
+            )
         )
 
     def explain(self, generation: int, query: SearchQuery) -> None:
         """Load the scores of one page; replaces an earlier request."""
-        job = _Job("explain", lambda workspace: Explained(generation, workspace.explain(query)), generation)
+        job = _Job(
+            "explain",
+            lambda workspace: Explained(generation, workspace.explain(self._scoped(query))),
+            generation,
+        )
         self._send(job, replaces=True)
 
     def suggest(self, generation: int, query: SearchQuery) -> None:
@@ -209,11 +246,14 @@ class EngineThread:
         def run(workspace: Workspace) -> Message:
             found = []
             others = [Suggestion("instead", part, text) for part, text in workspace.respelled(query.text)]
+            if self._filters.active:
+                others.append(Suggestion("everywhere", "", query.text))
             for other in (*others, *shorter(query.text, workspace.parse(query.text))):
                 if self._query is not None or self._closing:
                     return SuggestionsReady(generation, ())
                 # Count as the box would search if the suggestion were typed.
-                response = workspace.search(replace(query, text=other.text, k=1, typing=True))
+                asked = replace(query, text=other.text, k=1, typing=True)
+                response = workspace.search(asked if other.kind == "everywhere" else self._scoped(asked))
                 found.append(replace(other, total=response.total_matches))
             return SuggestionsReady(generation, ordered(found))
 
@@ -266,11 +306,13 @@ class EngineThread:
         def run(workspace: Workspace) -> Message:
             try:
                 place = None if home is None else _home(workspace, home)
+                filters = self._filters
                 if typed.strip():
-                    found = [note for note in workspace.find(typed, limit) if note.matched is not None]
+                    named = workspace.find(typed, limit, filters=filters)
+                    found = [note for note in named if note.matched is not None]
                     return NotesFound(typed, limit, tuple(found), place)
-                notes = {note.document.doc_id: note for note in _notes(workspace, recent)}
-                for note in workspace.find("", limit):
+                notes = {note.document.doc_id: note for note in _notes(workspace, recent, filters)}
+                for note in workspace.find("", limit, filters=filters):
                     notes.setdefault(note.document.doc_id, note)
                 return NotesFound(typed, limit, tuple(notes.values())[:limit], place)
             except Exception as error:  # noqa: BLE001 - the page shows a defect, too
@@ -305,7 +347,7 @@ class EngineThread:
 
         def run(workspace: Workspace) -> Message:
             try:
-                verdict = workspace.why_not(query, path)
+                verdict = workspace.why_not(self._scoped(query), path)
                 note = None
                 if verdict.passage is None and verdict.stage != "not indexed":
                     document = workspace.inspect(path).document
@@ -319,6 +361,54 @@ class EngineThread:
     def rescan(self, paths: Sequence[str] = (), *, retry: bool = False) -> None:
         """Ask the indexing process to check some files, or all."""
         self._send(_Job("rescan", lambda workspace: workspace.request_rescan(paths, retry=retry)))
+
+    def count_folder(self, folder: str, is_unwanted: Callable[[], bool]) -> None:
+        """Count the notes of a new folder, in a thread of its own; posts `FolderCounted` again and again."""
+
+        def progress(count: FolderCount) -> None:
+            self._post(FolderCounted(folder, count, workspace.must_ask(count)))
+
+        def stopping() -> bool:
+            return self._closing or is_unwanted()
+
+        workspace = self._open()
+
+        def run() -> Message:
+            try:
+                count = workspace.count_folder(folder, progress, stopping)
+            except Exception as error:  # noqa: BLE001 - a defect is shown, too
+                return FolderCounted(folder, None, done=True, failure=failure_of(error) or defect(error))
+            finally:
+                workspace.close()
+            return FolderCounted(folder, count, count is not None and workspace.must_ask(count), done=True)
+
+        self._beside("count", run)
+
+    def change_source(self, source: SourceId, use: SourceUse) -> None:
+        """Watch, pause or remove a source, in a thread of its own; a removal can be undone until the end."""
+        workspace = self._open()
+
+        def run() -> Message:
+            try:
+                if use == "removed" and not self._keeps_removed:
+                    self._keeps_removed = True
+                    self._removed.enter_context(workspace.keeping_removed())
+                workspace.set_source_use(source, use)
+            except Exception as error:  # noqa: BLE001 - a defect is shown, too
+                return SourceChanged(source, use, failure_of(error) or defect(error))
+            finally:
+                workspace.close()
+            return SourceChanged(source, use)
+
+        self._beside("source", run)
+
+    def _beside(self, name: str, run: Callable[[], Message]) -> None:
+        def post() -> None:
+            message = run()
+            if not self._closing:
+                self._post(message)
+
+        threading.Thread(target=post, name=name, daemon=True).start()
 
     def run_in_steps(self, job: Callable[[Workspace], Iterator[bool]]) -> None:
         """Run a long job while there is nothing else to do; replaces an earlier one.
@@ -382,6 +472,7 @@ class EngineThread:
             self._jobs.extendleft((_Job("completions", _completions), _Job("sources", _sources)))
         while not self._closing:
             query, job = self._next()
+            self._find_scope(workspace)
             generation = query.generation if query else job.generation if job else -1
             try:
                 if query is not None:
@@ -421,8 +512,35 @@ class EngineThread:
                 self._jobs.rotate(-1)  # visible results first
             return None, self._jobs.popleft()
 
+    def _find_scope(self, workspace: Workspace) -> None:
+        """Find out what the folders are in the index; a folder that was removed from it is dropped."""
+        with self._wake:
+            folders, scope = self._folders, self._scope
+        if scope is not None:
+            return
+        try:
+            scope = scope_of(workspace, folders)
+        except KebabError:  # the next query reports the error
+            scope = self._scope_shown
+        shown = self._scope_shown
+        if shown.parts and shown.folders == scope.folders and not scope.parts:
+            scope = Scope()
+        with self._wake:
+            if folders == self._folders:
+                self._folders, self._scope = scope.folders, scope
+        if scope != shown:
+            self._scope_shown = scope
+            self._post_result(ScopeFound(scope))
+
+    @property
+    def _filters(self) -> SearchFilters:
+        return (self._scope or self._scope_shown).filters
+
+    def _scoped(self, query: SearchQuery) -> SearchQuery:
+        return replace(query, filters=self._filters)
+
     def _search(self, workspace: Workspace, job: _QueryJob) -> None:
-        query = job.query
+        query = self._scoped(job.query)
         if not job.again:
             self._quiet_until = time.monotonic() + _QUIET_S
         if query.text.strip() and query.mode == "hybrid" and not job.again:
@@ -510,6 +628,7 @@ class EngineThread:
             self._is_read = True
             if revision != self._revision:
                 self._revision = revision
+                self._scope = None
                 self._post_result(CorpusChanged())
                 self._quiet_until = now + _QUIET_S
                 self._completions_at = self._completions_at or now + _COMPLETIONS_S
@@ -520,12 +639,17 @@ class EngineThread:
 
 
 def _search(workspace: Workspace, query: SearchQuery) -> SearchResponse:
-    return workspace.search(query) if query.text.strip() else workspace.recent(query.k, query.offset)
+    if query.text.strip():
+        return workspace.search(query)
+    return workspace.recent(query.k, query.offset, query.filters)
 
 
-def _notes(workspace: Workspace, ids: tuple[DocId, ...]) -> list[FoundNote]:
-    """The notes with these ids, in their order, as far as they exist."""
-    found = workspace.find("", len(ids), filters=SearchFilters(doc_ids=ids)) if ids else []
+def _notes(
+    workspace: Workspace, ids: tuple[DocId, ...], among: SearchFilters | None = None
+) -> list[FoundNote]:
+    """The notes with these ids, in their order, as far as they exist and pass the filters."""
+    filters = replace(among or SearchFilters(), doc_ids=ids)
+    found = workspace.find("", len(ids), filters=filters) if ids else []
     return sorted(found, key=lambda note: ids.index(note.document.doc_id))
 
 
@@ -637,7 +761,9 @@ def _read_names(workspace: Workspace) -> None:
 
 def _sources(workspace: Workspace) -> Message | None:
     with contextlib.suppress(KebabError):
-        return SourcesCounted(len(workspace.sources()))
+        sources = workspace.sources()
+        samples = [source.source_id for source in sources if os.path.basename(source.root) == SAMPLE_FOLDER]
+        return SourcesCounted(len(sources), samples[0] if samples and len(sources) > 1 else None)
     return None
 
 

@@ -56,6 +56,8 @@ class Options:
     """The command line."""
 
     folders: tuple[str, ...] = ()
+    everywhere: bool = False
+    """Search all folders, not only the one around the current folder."""
     query: str = ""
     mode: str = ""
     explain: bool = False
@@ -65,6 +67,10 @@ class Options:
     theme: str = ""
     config: str = ""
     watch: bool = True
+    accepted: tuple[str, ...] = ()
+    """New folders that need no question."""
+    own: tuple[Options, Settings] | None = None
+    """The user's own notes, while the screen shows the sample notes."""
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
@@ -88,8 +94,6 @@ def _run(argv: Sequence[str] | None) -> int:
             print(f"  hint: {sanitize(error.hint)}", file=sys.stderr)  # noqa: T201
         return error.exit_code
     _redirect_stderr(app.settings.data_dir)
-    for name in ("SIGTERM", "SIGHUP"):
-        signal.signal(getattr(signal, name), partial(_exit_on_signal, app))
     watch_terminal()
     with contextlib.suppress(ImportError):  # other systems have another driver
         from textual.drivers import linux_driver
@@ -98,7 +102,7 @@ def _run(argv: Sequence[str] | None) -> int:
         lenient = partial(codecs.getincrementaldecoder("utf-8"), errors="replace")
         vars(linux_driver)["getincrementaldecoder"] = lambda _: lenient
         read_alt_keys_at_once()
-    app.run()
+    app = _screens(app)
     picked = app.return_value or ()
     print_picked(picked, print0=given.print0)
     return app.return_code or (0 if picked or not given.pick else 1)
@@ -152,8 +156,13 @@ def build_parser() -> argparse.ArgumentParser:
     )
     folders = parser.add_argument_group("Folders")
     folders.add_argument(
-        "folder", nargs="*", metavar="FOLDER", help="A folder of notes; a new one is added and indexed."
+        "folder",
+        nargs="*",
+        metavar="FOLDER",
+        help="Search only this folder; a new one is added and indexed. Without it: the folder of notes "
+        "around the current one, else all.",
     )
+    folders.add_argument("--all", action="store_true", help="Search all folders of notes.")
     start = parser.add_argument_group("Start")
     start.add_argument("--query", default="", metavar="Q", help="Start with this query.")
     start.add_argument("--mode", default="", **_one_of(*_MODES), help="Search by keywords, meaning or both.")
@@ -233,9 +242,29 @@ def _application(given: argparse.Namespace) -> KebabApp:
     return KebabApp(options_of(given, settings), settings)
 
 
+def _screens(app: KebabApp) -> KebabApp:
+    """Run the screen, then others that it leads to: from the sample notes to the user's and back."""
+    index = os.environ.get("KEBAB_INDEX")
+    while True:
+        for name in ("SIGTERM", "SIGHUP"):
+            signal.signal(getattr(signal, name), partial(_exit_on_signal, app))
+        app.run()
+        if app.successor is None:
+            return app
+        from kebab_tui.tui.app import KebabApp
+
+        options, settings = app.successor
+        if options.own is not None:  # the indexing process of the samples must not open the user's index
+            os.environ.pop("KEBAB_INDEX", None)
+        elif index is not None:
+            os.environ["KEBAB_INDEX"] = index
+        app = KebabApp(options, settings)
+
+
 def options_of(given: argparse.Namespace, settings: Settings) -> Options:
     return Options(
         tuple(given.folder),
+        given.all,
         given.query,
         given.mode,
         given.explain,

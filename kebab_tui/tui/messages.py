@@ -12,15 +12,18 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from kebab_tui.domain.citation import Located, TextPosition
+    from kebab_tui.domain.document import SourceUse
     from kebab_tui.domain.errors import Failure
     from kebab_tui.domain.hit import SearchHit, SearchResponse
-    from kebab_tui.domain.ids import DocId
+    from kebab_tui.domain.ids import DocId, SourceId
     from kebab_tui.domain.links import NoteLink, SimilarNote
+    from kebab_tui.indexing.folder_count import FolderCount
     from kebab_tui.indexing.status import LiveState
     from kebab_tui.search.completions import Completions
     from kebab_tui.search.explanation import ExplainedResponse
     from kebab_tui.search.find_names import FoundNote
     from kebab_tui.search.why_not import WhyNot
+    from kebab_tui.tui.scope import Scope
     from kebab_tui.tui.suggestions import Suggestion
     from kebab_tui.workspace import Workspace
 
@@ -113,6 +116,27 @@ class SourcesCounted(Message):
     """How many folders the index covers."""
 
     count: int
+    samples: SourceId | None = None
+    """The source of the sample notes among others, from earlier versions."""
+
+
+@dataclass
+class ScopeFound(Message):
+    """What is searched from now on, after a change of the folders or of the index."""
+
+    scope: Scope
+
+
+@dataclass
+class FolderCounted(Message):
+    """How many notes a folder has, so far or at last (`done`); or why that is unknown."""
+
+    folder: str
+    count: FolderCount | None
+    """None for a folder that is in the index already."""
+    must_ask: bool = False
+    done: bool = False
+    failure: Failure | None = None
 
 
 @dataclass
@@ -188,6 +212,15 @@ class WhyNotReady(Message):
     result: WhyNot | Failure
     note: SearchHit | None = None
     """The note, if it is indexed and no passage of it is in the list."""
+
+
+@dataclass
+class SourceChanged(Message):
+    """A source is used so now, or why not."""
+
+    source: SourceId
+    use: SourceUse
+    failure: Failure | None = None
 
 
 class StateMessage(Message):

@@ -24,6 +24,7 @@ from kebab_tui.tui.history import History
 from kebab_tui.tui.hit_diff import Latency
 from kebab_tui.tui.messages import IndexingEnded
 from kebab_tui.tui.preview.pane import Preview
+from kebab_tui.tui.scope import Scope
 from kebab_tui.tui.suggestions import Suggestion
 from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.empty_states import TextPane
@@ -80,6 +81,7 @@ class ResultsPresenter:
         self.chips: tuple[Chip, ...] = ()
         self.refused: Chip | None = None
         """The filter because of which the query has no response."""
+        self.scope = Scope()
         self._known: Completions | None = None
         self.suggestions: tuple[Suggestion, ...] | None = None
         """Queries in place of one without hits or with an error; None while unknown."""
@@ -89,6 +91,8 @@ class ResultsPresenter:
         self._is_awaited = self.is_reading
         """Whether the indexing process has not yet begun to read."""
         self._files_read = (0, 0)
+        self._counted = 0
+        """Notes of a new folder, before it is read."""
         self._error: Failure | None = None
         self._last_change: LastChange | None = None
         self._live = LiveWords()
@@ -122,13 +126,27 @@ class ResultsPresenter:
         if again and response.query.strip() and str(news):
             panes.status.show_message(Notice("news", f"hits: {news}"), FRESH_S)
         self.chips = self.parse(response.query).chips if self.parse is not None else ()
-        panes.chips.show(self.chips)
+        self._show_chips()
         self._show_status(response)
         if not response.hits:
             panes.preview.clear()
             panes.explain.clear("No hit is selected.")
         if not response.hits or not response.query.strip():
             self.update_words()
+
+    def show_scope(self, scope: Scope) -> None:
+        """Show what is searched, as a chip before the filters."""
+        self.scope = scope
+        self._show_chips()
+        if not self.has_hits:
+            self.update_words()
+
+    def _show_chips(self, wrong: Chip | None = None) -> None:
+        from kebab_tui.workspace import Workspace  # not loaded before the first paint
+
+        label = self.scope.label
+        scope = (Workspace.scope_chip(label),) if label else ()
+        self._panes.chips.show((*scope, *self.chips), wrong)
 
     def append_page(self, page: SearchResponse) -> None:
         if self.response is not None:
@@ -185,7 +203,7 @@ class ResultsPresenter:
             sources = (chip for chip in self.chips if chip.label.lower().startswith("in:"))
             self.refused = parsed.refused or next(sources, None)
             self.suggestions = self._corrections(failure, text, parsed.raw)
-        panes.chips.show(self.chips, None if failure.code == "unfinished_filter" else self.refused)
+        self._show_chips(None if failure.code == "unfinished_filter" else self.refused)
         self._update_status(**no_count)
         self.update_words()
 
@@ -212,9 +230,22 @@ class ResultsPresenter:
             self.suggestions = self._corrections(self._error, self._query.query.text, None)
             self.update_words()
 
+    def expect_reading(self) -> None:
+        """A folder will be read."""
+        self.first_run = False
+        self.is_reading = self._is_awaited = True
+        self._counted = 0
+        self.update_words()
+
+    def show_counting(self, notes: int) -> None:
+        """Show how many notes of a new folder are counted so far."""
+        self._counted = notes
+        if not self.has_hits:
+            self.update_words()
+
     def show_first_run(self) -> None:
         """Show how to start: nothing is indexed yet."""
-        self.first_run = True
+        self.first_run = not self.is_reading
         self.response = None
         self.update_words()
 
@@ -292,7 +323,7 @@ class ResultsPresenter:
             ]
             return partial(empty_states.failed, message=error.message, hint=error.hint, corrects=corrects)
         if self.is_reading:
-            return partial(empty_states.indexing, done=done, total=total)
+            return partial(empty_states.indexing, done=done, total=total, counted=self._counted)
         if self._end is not None and self._end.failure is not None:
             return partial(empty_states.failed, message=_not_indexed(self._end.failure), hint="")
         if response is not None:
@@ -301,12 +332,13 @@ class ResultsPresenter:
             return partial(
                 empty_states.no_notes,
                 rescan_key=self._key("rescan"),
-                folders=self._live.folders,
-                other_files=self._live.other_files,
+                folders=self.scope.folders or self._live.folders,
+                other_files=self.scope.other_files if self.scope.folders else self._live.other_files,
                 extensions=Workspace.note_extensions(),
             )
         return partial(
             empty_states.first_run,
+            folder_key=self._key("add_folder"),
             sample_key=self._key("sample_vault"),
             quit_key=self._key("quit"),
             data_folder=self._data_folder,

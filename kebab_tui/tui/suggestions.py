@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 MOST_SUGGESTIONS = 8
 _WORD_ROLES = ("word", "phrase", "prefix", "negation")
 
-SuggestionKind = Literal["instead", "without filter", "without word"]
+SuggestionKind = Literal["instead", "everywhere", "without filter", "without word"]
 _KINDS: tuple[SuggestionKind, ...] = get_args(SuggestionKind)
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Another query: with `part` instead, or without it."""
+    """Another query: with `part` instead, or without it, or the same one in all folders."""
 
     kind: SuggestionKind
     part: str
@@ -43,11 +43,11 @@ def shorter(text: str, parsed: ParsedQuery) -> tuple[Suggestion, ...]:
 
 
 def ordered(suggestions: Iterable[Suggestion]) -> tuple[Suggestion, ...]:
-    """Those with hits: corrections, then filters, and last the words: they are the subject of the search."""
+    """Those with hits: corrections, all folders, filters, and last the words, the subject of the search."""
     helpful = (one for one in suggestions if one.total)
     return tuple(sorted(helpful, key=lambda one: (_KINDS.index(one.kind), -(one.total or 0))))
 
 
 def first_shorter(suggestions: Sequence[Suggestion]) -> Suggestion | None:
     """The suggestion that drops the filter or the word that excludes most."""
-    return next((one for one in suggestions if one.kind != "instead"), None)
+    return next((one for one in suggestions if one.kind.startswith("without")), None)

@@ -227,6 +227,7 @@ def source(value: Source, source_score: float) -> Json:
         "stars": value.stars,
         "code": value.code,
         "source_score": source_score,
+        "use": value.use,
         "state": value.state,
         "documents": value.documents,
         "chunks": value.chunks,

@@ -286,3 +286,22 @@ def overwrite_table(database: Path, table: str) -> None:
     with database.open("r+b") as file:
         file.seek((page - 1) * size)
         file.write(b"\xa5" * size)
+
+
+def test_a_very_large_folder_is_indexed_only_on_request(kebab: Kebab, notes: Path) -> None:
+    config = notes.parent / "kebab.toml"
+    config.write_text("[index]\nask_notes = 2\n")
+    for verb in (("ingest",), ("source", "add")):
+        refused = kebab(*verb, str(notes), "--config", str(config))
+        assert refused.code == 2
+        assert f"3 notes in {notes}, under 1 s" in refused.err and "pass --yes" in refused.err
+    assert kebab("source", "list").out == ""
+    assert kebab("ingest", str(notes), "--config", str(config), "--yes").code == 0
+    assert kebab("ingest", str(notes), "--config", str(config)).code == 0, "it is known now"
+
+
+def test_the_home_folder_is_indexed_only_on_request(kebab: Kebab) -> None:
+    kebab.home.mkdir(exist_ok=True)
+    (kebab.home / "a.md").write_text("alpha")
+    refused = kebab("ingest", str(kebab.home), HOME=str(kebab.home))
+    assert (refused.code, "your home folder" in refused.err) == (2, True)

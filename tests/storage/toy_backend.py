@@ -36,6 +36,7 @@ from kebab_tui.domain.document import (
     OtherFiles,
     Source,
     SourceState,
+    SourceUse,
     Trust,
     chunker_of,
 )
@@ -45,6 +46,7 @@ from kebab_tui.domain.ids import ChunkRow, DocId, SourceId, chunk_ids, text_hash
 from kebab_tui.domain.links import LinkedNote
 from kebab_tui.domain.names import is_called_after_its_folder, name_key
 from kebab_tui.domain.query import FacetFilter, SearchFilters
+from kebab_tui.domain.scope import SourcePart
 from kebab_tui.domain.text import display_path, embedded_hash, embedded_text, glob_regex, is_korean
 from kebab_tui.domain.tokens import grams, plain_words, stem
 from kebab_tui.search.bm25 import inverse_document_frequency, length_norm, term_weight
@@ -141,6 +143,7 @@ class _Store:
     embedding: _Lease = field(default_factory=lambda: _Lease())
     requests: list[Request] = field(default_factory=list)
     wanted: int = 0
+    undoing: int = 0
 
     def of(self, doc: DocId) -> list[_Stored]:
         return sorted(
@@ -174,6 +177,11 @@ class _Store:
 _STORES: dict[str, _Store] = {}
 
 
+def _in_part(document: Document, part: SourcePart) -> bool:
+    folder = os.fsencode(part.below)
+    return document.source == part.source and (not folder or document.raw_path.startswith(folder + b"/"))
+
+
 def _note_passes(document: Document, filters: SearchFilters) -> bool:
     path = document.path
     return (
@@ -182,6 +190,8 @@ def _note_passes(document: Document, filters: SearchFilters) -> bool:
         and (not filters.langs or document.lang in filters.langs)
         and (not filters.sources or document.source in filters.sources)
         and (not filters.within or document.source in filters.within)
+        and (not filters.scope or any(_in_part(document, one) for one in filters.scope))
+        and document.source not in filters.without
         and (not filters.doc_ids or document.doc_id in filters.doc_ids)
         and (not filters.paths or any(re.match(glob_regex(one), path) for one in filters.paths))
         and not any(re.match(glob_regex(one), path) for one in filters.paths_none)
@@ -569,7 +579,10 @@ class _Snapshot:
         }
 
     def sources(self) -> list[str]:
-        return sorted(self._store.sources)
+        return sorted(name for name, source in self._store.sources.items() if source.use != "removed")
+
+    def removed_sources(self) -> tuple[SourceId, ...]:
+        return tuple(name for name, source in self._store.sources.items() if source.use == "removed")
 
     def has_both_scripts(self) -> bool:
         return len({is_korean(stored.chunk.text) for stored in self._store.chunks.values()}) == 2
@@ -587,10 +600,14 @@ class _Catalogue:
     def sources(self, *, counted: bool = True) -> list[Source]:
         found = []
         for source in self._store.sources.values():
-            notes = self._of(source.source_id)
-            chunks = sum(len(self._store.of(note.document.doc_id)) for note in notes)
-            found.append(replace(source, documents=len(notes), chunks=chunks))
+            if source.use != "removed":
+                notes = self._of(source.source_id)
+                chunks = sum(len(self._store.of(note.document.doc_id)) for note in notes)
+                found.append(replace(source, documents=len(notes), chunks=chunks))
         return found
+
+    def removed_sources(self) -> list[Source]:
+        return [source for source in self._store.sources.values() if source.use == "removed"]
 
     def _of(self, source: SourceId) -> list[_Note]:
         return [note for note in self._store.notes.values() if note.document.source == source]
@@ -692,8 +709,9 @@ class _Catalogue:
     def _notes(self) -> list[Document]:
         return [note.document for note in self._store.notes.values()]
 
-    def other_files(self) -> OtherFiles:
-        return OtherFiles.total(self._store.other_files.values())
+    def other_files(self, sources: Sequence[SourceId] = ()) -> OtherFiles:
+        chosen = sources or tuple(self._store.other_files)
+        return OtherFiles.total(found for name, found in self._store.other_files.items() if name in chosen)
 
     def makers(self) -> dict[str, int]:
         notes = self._store.notes.values()
@@ -987,6 +1005,13 @@ class _Writer:
             if root_id:
                 self._store.root_ids[source] = root_id
 
+    def set_source_use(self, source: SourceId, use: SourceUse) -> None:
+        with self._store.lock:
+            if source not in self._store.sources:
+                raise NotFoundError(f"there is no source named {source}", "see `kebab source list`")
+            self._store.sources[source] = replace(self._store.sources[source], use=use)
+            self._store.revision += 1
+
     def remove_source(self, source: SourceId) -> None:
         with self._store.lock:
             if self._store.sources.pop(source, None) is None:
@@ -1074,6 +1099,17 @@ class _Requests:
             yield
         finally:
             self._store.wanted -= 1
+
+    @contextlib.contextmanager
+    def undoing(self) -> Iterator[None]:
+        self._store.undoing += 1
+        try:
+            yield
+        finally:
+            self._store.undoing -= 1
+
+    def may_undo(self) -> bool:
+        return self._store.undoing > 0
 
     def wanted(self) -> bool:
         return self._store.wanted > 0

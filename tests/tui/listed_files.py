@@ -53,6 +53,13 @@ class Listing:
     def sources(self) -> list[Source]:
         return [Source(NOTES, "notes", "/notes", state="indexed")]
 
+    def removed_sources(self) -> list[Source]:
+        return []
+
+    @staticmethod
+    def source_score(source: Source) -> float:
+        return 1.0
+
     def live(self) -> LiveState | None:
         return self.state
 

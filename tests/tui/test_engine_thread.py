@@ -261,7 +261,8 @@ def stuck(tmp_path: Path) -> Iterator[tuple[Engine, threading.Event]]:
                 assert isinstance(snapshot, StoreSnapshot)
                 snapshot._connection.create_function("runs", 0, runs.set)
                 snapshot._connection.execute(
-                    "WITH RECURSIVE n(x) AS (SELECT runs() IS NULL UNION ALL SELECT 1 FROM n) SELECT count(*) FROM n"
+                    "WITH RECURSIVE n(x) AS (SELECT runs() IS NULL UNION ALL SELECT 1 FROM n) "
+                    "SELECT count(*) FROM n"
                 ).fetchone()
 
         def completions(self) -> str:
@@ -568,7 +569,7 @@ class Names(Engine):
 
     def find(self, text: str, limit: int, offset: int = 0, filters: SearchFilters | None = None) -> list[Any]:
         self.names.append(text)
-        wanted = None if filters is None else filters.doc_ids
+        wanted = filters.doc_ids if filters is not None and filters.doc_ids else None
         notes = [found_note(number, matched=bool(text) and number < 3) for number in range(5)]
         return [note for note in notes if wanted is None or note.document.doc_id in wanted][:limit]
 

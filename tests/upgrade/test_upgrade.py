@@ -180,7 +180,8 @@ def test_only_long_texts_are_read_after_the_upgrade_and_only_their_rest(
     with sqlite3.connect(vault.data / "kebab.sqlite") as database:
         database.execute("UPDATE embeddings SET vector = substr(vector, 1, ?)", (size,))
         database.execute("ALTER TABLE embeddings DROP COLUMN parts_version")
-        database.execute("DELETE FROM _sqlite_migrations WHERE name = '0007_parts'")
+        database.execute("ALTER TABLE sources DROP COLUMN use")
+        database.execute("DELETE FROM _sqlite_migrations WHERE name >= '0007'")
         database.execute("PRAGMA user_version = 6")
     database.close()
     (vault.data / "vectors.kebabvec").unlink()
@@ -205,6 +206,35 @@ def test_only_long_texts_are_read_after_the_upgrade_and_only_their_rest(
     assert vault.rows("SELECT text_hash, vector FROM embeddings ORDER BY 1") == vectors
     assert vault.workspace.pending().outdated == 0
     vault.workspace.close()
+
+
+def test_an_index_without_uses_of_sources_answers_before_and_after_the_upgrade(tmp_path: Path) -> None:
+    """The schema right before step 8."""
+    vault = Vault(tmp_path)
+    vault.write("kettle.md", "Descaling with citric acid.")
+    vault.ingest()
+    vault.workspace.close()
+    with sqlite3.connect(vault.data / "kebab.sqlite") as database:
+        database.execute("ALTER TABLE sources DROP COLUMN use")
+        database.execute("DELETE FROM _sqlite_migrations WHERE name >= '0008'")
+        database.execute("PRAGMA user_version = 7")
+    database.close()
+    before = (vault.data / "kebab.sqlite").read_bytes()
+    assert paths(vault, "citric") == ["kettle.md"]
+    assert [source.use for source in vault.workspace.sources()] == ["watched"]
+    vault.workspace.close()
+    assert (vault.data / "kebab.sqlite").read_bytes() == before
+    assert vault.outcomes() == {}, "no note is read again"
+    assert vault.rows("SELECT use FROM sources") == [("watched",)]
+    assert vault.rows("PRAGMA user_version") == [(schema.SCHEMA_VERSION,)]
+    vault.workspace.close()
+
+
+def test_every_source_of_an_older_index_is_watched(vault: Vault) -> None:
+    assert [source.use for source in vault.workspace.sources()] == ["watched"]
+    vault.workspace.set_source_use(vault.workspace.sources()[0].source_id, "paused", Callbacks())
+    assert [source.use for source in vault.workspace.sources()] == ["paused"]
+    assert paths(vault, "scale") == ["kettle.md"]
 
 
 def test_a_screen_that_was_open_before_the_upgrade_goes_on_searching(vault: Vault) -> None:
@@ -285,7 +315,7 @@ def killed_at(statement: int, database: Path) -> int | None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("start", "versions"), [("older", {1, 2, 3, 4, 5, 6}), ("new", {0, 1, 2, 3, 4, 5, 6})]
+    ("start", "versions"), [("older", {1, 2, 3, 4, 5, 6, 7}), ("new", {0, 1, 2, 3, 4, 5, 6, 7})]
 )
 def test_a_migration_that_is_killed_at_any_statement_is_finished_by_the_next(
     start: str, versions: set[int], tmp_path: Path

@@ -18,8 +18,9 @@ from kebab_tui.domain.text import display_path
 from kebab_tui.storage.ports import Figures, IndexRun, KnownFile
 from kebab_tui.storage.sqlite import rows, schema
 from kebab_tui.storage.sqlite.connection import meta_value
+from kebab_tui.storage.sqlite.rows import Value
 
-_DOCUMENTS_FROM = "FROM documents d JOIN sources s USING (source_id) WHERE"
+_DOCUMENTS_FROM = "FROM documents d JOIN sources s USING (source_id) WHERE s.use <> 'removed' AND"
 _DOCUMENTS = f"SELECT {rows.DOCUMENT_COLUMNS} {_DOCUMENTS_FROM}"
 _KNOWN = (
     "SELECT raw_path, doc_id, content_hash, made_by, state, reason, checked_ns, flags, "
@@ -36,7 +37,10 @@ class StoreCatalogue:
         self._connection = connection
 
     def sources(self, *, counted: bool = True) -> list[Source]:
-        statement = f"SELECT {rows.SOURCE_COLUMNS} FROM sources s ORDER BY s.added_ns, s.source_id"
+        statement = (
+            f"SELECT {rows.SOURCE_COLUMNS} FROM sources s "
+            "WHERE s.use <> 'removed' ORDER BY s.added_ns, s.source_id"
+        )
         sources = [rows.to_source(row) for row in self._connection.execute(statement)]
         if not counted:
             return sources
@@ -57,6 +61,10 @@ class StoreCatalogue:
             )
             for source in sources
         ]
+
+    def removed_sources(self) -> list[Source]:
+        statement = f"SELECT {rows.SOURCE_COLUMNS} FROM sources s WHERE s.use = 'removed'"
+        return [rows.to_source(row) for row in self._connection.execute(statement)]
 
     def known_files(self, source: SourceId) -> dict[bytes, KnownFile]:
         return self._known("source_id = ?", source)
@@ -83,8 +91,14 @@ class StoreCatalogue:
         return self._number("SELECT count(*) FROM documents WHERE state = 'failed'")
 
     def makers(self) -> dict[str, int]:
-        """The number of notes by `<format>@<version>/<chunker>` that read them; without failed ones."""
-        statement = "SELECT made_by, count(*) FROM documents WHERE state <> 'failed' GROUP BY made_by"
+        """The number of notes by `<format>@<version>/<chunker>` that read them.
+
+        Without failed ones and those of paused folders.
+        """
+        statement = (
+            "SELECT made_by, count(*) FROM documents d JOIN sources s USING (source_id) "
+            "WHERE d.state <> 'failed' AND s.use = 'watched' GROUP BY made_by"
+        )
         return dict(self._connection.execute(statement).fetchall())
 
     def documents(
@@ -176,7 +190,7 @@ class StoreCatalogue:
         counts: dict[str, Counter[str]] = {key: Counter() for key in ("type", "lang", "kind", "trust")}
         statement = (
             "SELECT d.type, d.lang, coalesce(d.trust, s.trust), count(*) FROM documents d "
-            "JOIN sources s USING (source_id) WHERE d.state = 'ok' GROUP BY 1, 2, 3"
+            "JOIN sources s USING (source_id) WHERE d.state = 'ok' AND s.use <> 'removed' GROUP BY 1, 2, 3"
         )
         for type_, lang, trust, number in self._connection.execute(statement):
             counts["type"][type_] += number
@@ -189,13 +203,19 @@ class StoreCatalogue:
 
     def paths(self) -> list[str]:
         """The distinct display paths of searchable notes."""
-        statement = "SELECT DISTINCT path FROM documents WHERE state = 'ok' ORDER BY path"
+        statement = f"SELECT DISTINCT path {_DOCUMENTS_FROM} d.state = 'ok' ORDER BY path"
         return [path for (path,) in self._connection.execute(statement)]
 
-    def other_files(self) -> OtherFiles:
+    def other_files(self, sources: Sequence[SourceId] = ()) -> OtherFiles:
         """The files of types that no format reads, as counted by the last scan of each folder."""
-        statement = "SELECT m.value FROM meta m JOIN sources s ON m.key = ? || s.source_id"
-        found = self._connection.execute(statement, (rows.OTHER_FILES,))
+        statement = (
+            "SELECT m.value FROM meta m JOIN sources s ON m.key = ? || s.source_id WHERE s.use <> 'removed'"
+        )
+        values: list[Value] = [rows.OTHER_FILES]
+        if sources:
+            statement += " AND s.source_id IN (SELECT value FROM json_each(?))"
+            values.append(json.dumps(list(sources)))
+        found = self._connection.execute(statement, values)
         return OtherFiles.total(rows.to_other_files(row[0]) for row in found)
 
     def root_id(self, source: SourceId) -> str:
@@ -234,5 +254,5 @@ class StoreCatalogue:
             made_by=made_by,
         )
 
-    def _number(self, statement: str, values: Sequence[rows.Value] = ()) -> int:
+    def _number(self, statement: str, values: Sequence[Value] = ()) -> int:
         return int(self._connection.execute(statement, values).fetchone()[0])

@@ -127,12 +127,19 @@ def _contents(catalogue: StoreCatalogue, chunker: str) -> Iterator[Finding]:
 
     for source in catalogue.sources():
         name, root = f"source {source.source_id}", source.root
-        if not os.path.isdir(root):
+        if source.use == "paused":
+            yield Finding(name, "ok", f"paused; {source.documents} files in {root}")
+        elif not os.path.isdir(root):
             detail = "not a folder" if os.path.exists(root) else "folder not found"
             hint = f"restore the folder, or run `kebab source remove {source.source_id}`"
-            yield Finding(name, "warning", f"paused: {detail}: {root}", hint)
+            yield Finding(name, "warning", f"{detail}: {root}", hint)
         elif source.state == "paused":
-            yield Finding(name, "warning", f"paused: {root}", "run `kebab ingest`, which reports the reason")
+            yield Finding(
+                name,
+                "warning",
+                f"rejected by the last scan: {root}",
+                "run `kebab ingest`, which reports the reason",
+            )
         else:
             yield Finding(name, "ok", f"{source.documents} files, {source.chunks} passages in {root}")
 

@@ -27,6 +27,7 @@ from kebab_tui.domain.document import (
     OtherFiles,
     Source,
     SourceState,
+    SourceUse,
     Trust,
 )
 from kebab_tui.domain.facets import FACETS, NAME, PAGES, Facet, FacetKind, day_of, split_property
@@ -64,7 +65,7 @@ CHUNK_COLUMNS = (
 )
 SOURCE_COLUMNS = (
     "s.source_id, s.title, s.root, s.description, s.include, s.exclude, s.trust, s.rules, s.version_label, "
-    "s.weight, s.stars, s.code, s.state"
+    "s.weight, s.stars, s.code, s.use, s.state"
 )
 
 Value = str | float | bytes
@@ -141,7 +142,8 @@ def to_source(row: Row, documents: int = 0, chunks: int = 0) -> Source:
         weight=row[9],
         stars=row[10],
         code=bool(row[11]),
-        state=cast(SourceState, row[12]),
+        use=cast(SourceUse, row[12]),
+        state=cast(SourceState, row[13]),
         documents=documents,
         chunks=chunks,
     )
@@ -162,6 +164,7 @@ def source_values(source: Source) -> tuple[Any, ...]:
         source.weight,
         source.stars,
         source.code,
+        source.use,
     )
 
 
@@ -256,6 +259,9 @@ def _document_conditions(filters: SearchFilters) -> list[Condition]:
     conditions += [_one_of(column, values) for column, values in columns if values]
     if filters.scope:
         conditions.append(_in_scope(filters.scope))
+    if filters.without:
+        removed, values = _one_of("d.source_id", filters.without)
+        conditions.append((f"NOT {removed}", values))
     if filters.paths:
         globs = [path_globs.condition(pattern) for pattern in filters.paths]
         anywhere = " OR ".join(f"({passes})" for passes, _ in globs)

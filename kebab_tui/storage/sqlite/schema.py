@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from zlib import crc32
 
 from kebab_tui.domain.text import RECIPE_VERSION
-from kebab_tui.storage.sqlite import step_scale
+from kebab_tui.storage.sqlite import step_0008, step_scale
 
 SCHEMA_VERSION = step_scale.VERSION
 APPLICATION_ID = 0x6B656261  # "keba"
@@ -312,11 +312,12 @@ SELECT d.rowid AS id, d.doc_id, '' AS grams, kebab_name(d.path, s.root) || coale
     WHERE f.doc_id = d.doc_id AND f.kind = 'alias'), '') AS names
 FROM main.documents d JOIN main.sources s ON s.source_id = d.source_id;
 """,
-    5: "CREATE TEMP VIEW sources AS SELECT *, 0 AS stars, 0 AS code FROM main.sources;\n",
-    6: "CREATE TEMP VIEW IF NOT EXISTS sources AS SELECT *, 0 AS code FROM main.sources;\n"
+    5: "CREATE TEMP VIEW sources AS SELECT *, 0 AS stars, 0 AS code, 'watched' AS use FROM main.sources;\n",
+    6: "CREATE TEMP VIEW IF NOT EXISTS sources AS SELECT *, 0 AS code, 'watched' AS use FROM main.sources;\n"
     "CREATE TEMP VIEW documents AS SELECT *, '' AS dated, '' AS dated_by FROM main.documents;\n"
     + SQL_VIEWS.replace("CREATE VIEW", "CREATE TEMP VIEW"),
     7: "CREATE TEMP VIEW embeddings AS SELECT *, 0 AS parts_version FROM main.embeddings;\n",
+    8: step_0008.VIEW,
     step_scale.VERSION: step_scale.VIEWS,
 }
 """For each step that changed tables: TEMP views that give a reader of the schema before it those after it.
@@ -416,6 +417,11 @@ def migrate(connection: sqlite3.Connection) -> None:
     def parts(db: Database) -> None:
         db.execute("ALTER TABLE embeddings ADD COLUMN parts_version INTEGER NOT NULL DEFAULT 0")
         db.execute("PRAGMA user_version = 7")
+
+    @steps(name=step_0008.NAME)
+    def use_of_sources(db: Database) -> None:
+        for statement in step_0008.STATEMENTS:
+            db.execute(statement)
 
     @steps(name=step_scale.NAME)
     def scale(db: Database) -> None:

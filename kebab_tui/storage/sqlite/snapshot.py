@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from kebab_tui.domain.document import chunker_of
 from kebab_tui.domain.errors import RawQueryError
 from kebab_tui.domain.facets import NAME, NAME_KINDS, Facet
-from kebab_tui.domain.ids import ChunkRow, DocId
+from kebab_tui.domain.ids import ChunkRow, DocId, SourceId
 from kebab_tui.domain.links import LinkedNote
 from kebab_tui.domain.names import name_of
 from kebab_tui.domain.query import SearchFilters
@@ -601,7 +601,10 @@ class StoreSnapshot:
         return dict(self._connection.execute(statement, (json.dumps(list(docs)),)))
 
     def sources(self) -> list[str]:
-        return self._words("SELECT source_id FROM sources ORDER BY source_id", ())
+        return self._words("SELECT source_id FROM sources WHERE use <> 'removed' ORDER BY source_id", ())
+
+    def removed_sources(self) -> tuple[SourceId, ...]:
+        return tuple(map(SourceId, self._words("SELECT source_id FROM sources WHERE use = 'removed'", ())))
 
     def has_both_scripts(self) -> bool:
         some = "EXISTS (SELECT 1 FROM chunks WHERE {})"

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kebab_tui.domain.change import Applied, Change
-from kebab_tui.domain.document import OtherFiles, Source, SourceState
+from kebab_tui.domain.document import OtherFiles, Source, SourceState, SourceUse
 from kebab_tui.domain.errors import TEMPORARY, NotFoundError, StoreError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.text import PARTS_VERSION, RECIPE_VERSION
@@ -180,12 +180,13 @@ class StoreWriter:
         with self._transaction() as connection:
             connection.executemany(
                 "INSERT INTO sources(source_id, title, root, description, include, exclude, trust, rules, "
-                "version_label, weight, stars, code, state, added_ns) "
-                "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,'new',?) "
+                "version_label, weight, stars, code, use, state, added_ns) "
+                "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,'new',?) "
                 "ON CONFLICT(source_id) DO UPDATE SET title = excluded.title, root = excluded.root, "
                 "description = excluded.description, include = excluded.include, exclude = excluded.exclude, "
                 "trust = excluded.trust, rules = excluded.rules, version_label = excluded.version_label, "
-                "weight = excluded.weight, stars = excluded.stars, code = excluded.code",
+                "weight = excluded.weight, stars = excluded.stars, code = excluded.code, "
+                "use = excluded.use",
                 [(*rows.source_values(source), now + place) for place, source in enumerate(sources)],
             )
             self._bump()
@@ -213,6 +214,15 @@ class StoreWriter:
             )
             if other_files is not None:
                 self._set_meta(f"{rows.OTHER_FILES}{source}", rows.other_files_row(other_files))
+
+    def set_source_use(self, source: SourceId, use: SourceUse) -> None:
+        """Watch, pause or hide a source."""
+        with self._transaction() as connection:
+            changed = connection.execute("UPDATE sources SET use = ? WHERE source_id = ?", (use, source))
+            if not changed.rowcount:
+                raise NotFoundError(f"there is no source named {source}", "see `kebab source list`")
+            self._bump()
+        self.mirror_sources()
 
     def remove_source(self, source: SourceId) -> None:
         """Delete a source and its notes from the index, not from the disk."""

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
+from textual.content import Content
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from kebab_tui.domain.errors import Failure, KebabError, defect, failure_of
-from kebab_tui.tui.actions import Actions, ScreenName, bind
+from kebab_tui.domain.ids import SourceId
+from kebab_tui.tui.actions import Actions, ScreenName, bind, first_key
 from kebab_tui.tui.screens.file_table import (
     FileList,
     Folder,
@@ -32,12 +34,15 @@ from kebab_tui.tui.screens.file_table import (
     summary_row,
 )
 from kebab_tui.tui.screens.framed import FilterLine, Frame
+from kebab_tui.tui.screens.question import Question
 from kebab_tui.tui.widgets.footer import footer_text
-from kebab_tui.tui.widgets.segments import Row, Rows, RowsView
+from kebab_tui.tui.widgets.segments import ELLIPSIS, Row, Rows, RowsView
 
 if TYPE_CHECKING:
+    from kebab_tui.domain.document import SourceUse
     from kebab_tui.indexing.lookup import ListedFile
     from kebab_tui.tui.engine_thread import EngineThread
+    from kebab_tui.tui.messages import SourceChanged
     from kebab_tui.workspace import Workspace
 
 
@@ -95,6 +100,13 @@ class FileStatesScreen(ModalScreen[None]):
     class Retry(Message):
         """The user wants to read the failed files again."""
 
+    @dataclass
+    class UseSource(Message):
+        """The user wants to watch, pause or remove a source."""
+
+        source: SourceId
+        use: SourceUse
+
     def __init__(
         self,
         actions: Actions,
@@ -117,7 +129,7 @@ class FileStatesScreen(ModalScreen[None]):
             _StateRows(self._summary, "health-summary"),
             self.files,
             _StateRows(self._detail, "health-detail"),
-            title="files",
+            title="Files",
             keys=footer_text(self._actions, "Files"),
         )
 
@@ -163,6 +175,7 @@ class FileStatesScreen(ModalScreen[None]):
     def _describe(self) -> None:
         for name in ("#health-summary", "#health-detail"):
             self.query_one(name, _StateRows).lay_out()
+        self.query_one(Frame).border_title = Content(f"Files ({self.files.table.total:,})")
 
     def _show_message(self, text: str) -> None:
         self._message = text
@@ -224,6 +237,61 @@ class FileStatesScreen(ModalScreen[None]):
             self.post_message(self.Retry())
         self._show_message(f"reading {count:,} again" if count else "no failed files")
 
+    def action_pause(self) -> None:
+        """Pause the selected folder, or watch it again."""
+        if (folder := self._chosen_folder()) is not None and folder.use != "removed":
+            resumes = folder.use == "paused"
+            self._use(folder, "watched" if resumes else "paused", "resuming" if resumes else "pausing")
+
+    async def action_remove(self) -> None:
+        """Ask before the selected folder leaves the index."""
+        folder = self._chosen_folder()
+        if folder is None or folder.use == "removed":
+            return
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._use(folder, "removed", "removing")
+
+        key = first_key(self._actions, "files_undo")
+        text = (
+            f"Remove {folder.name} ({folder.notes:,} {'note' if folder.notes == 1 else 'notes'}) from the "
+            f"index? No file is changed. {key} undoes it until you quit."
+        )
+        question = Question(self._actions, "remove a folder", text, "Remove it", "Keep it")
+        await self.app.push_screen(question, answered)
+
+    def action_undo(self) -> None:
+        """Bring back the selected removed folder, else the last one."""
+        chosen = self.files.selected
+        removed = [one for one in self.files.table.folders if one.use == "removed"]
+        if isinstance(chosen, Folder) and chosen in removed:
+            removed.append(chosen)
+        if removed:
+            self._use(removed[-1], "watched", "bringing back")
+        else:
+            self._show_message("no removed folder to bring back")
+
+    def _use(self, folder: Folder, use: SourceUse, doing: str) -> None:
+        self._show_message(f"{doing} {folder.name} {ELLIPSIS}")
+        self.post_message(self.UseSource(SourceId(folder.name), use))
+
+    def _chosen_folder(self) -> Folder | None:
+        chosen, folders = self.files.selected, self.files.table.folders
+        if isinstance(chosen, Folder):
+            return chosen
+        if len(folders) == 1:
+            return folders[0]
+        self._show_message("select a folder first: they are at the top")
+        return None
+
+    def source_changed(self, message: SourceChanged) -> None:
+        """Tell how a wish ended, and list the folders again."""
+        done = {"paused": "paused", "watched": "watched again", "removed": "removed"}[message.use]
+        failure = message.failure
+        self._show_message(f"{message.source}: {done}" if failure is None else failure.message)
+        self._scan.is_requested = True
+
     def action_rescan(self) -> None:
         self._is_scanning = True
         self._scan.is_requested = True
@@ -272,7 +340,7 @@ class FileScan:
             self.is_requested = False
             revision, began = _revision(workspace), time.monotonic()
             try:
-                self._folders = folders_of(workspace.sources(), workspace.live())
+                self._folders = _folders(workspace)
                 yield from self._first_scan(workspace) if is_first else self._later_scan(workspace)
                 is_first = False
             except Exception as error:  # noqa: BLE001 - a defect must not leave the page scanning for ever
@@ -314,12 +382,18 @@ class FileScan:
                 continue
             poll_at = now + _POLL_S
             with contextlib.suppress(KebabError):  # the next scan reports it
-                folders = folders_of(workspace.sources(), workspace.live())
+                folders = _folders(workspace)
                 if folders != self._folders:
                     self._folders = folders
                     self._post(FoldersChanged(folders))
             if now >= rested_at and _revision(workspace) != revision:
                 return
+
+
+def _folders(workspace: Workspace) -> tuple[Folder, ...]:
+    return folders_of(
+        workspace.sources(), workspace.live(), workspace.removed_sources(), workspace.source_score
+    )
 
 
 def _revision(workspace: Workspace) -> int:

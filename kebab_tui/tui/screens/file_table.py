@@ -7,16 +7,16 @@ thousand files is fast. The list has no key bindings: the page calls its methods
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 
 from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from kebab_tui.domain.document import Source
+from kebab_tui.domain.document import Source, SourceUse
 from kebab_tui.tui.screens.framed import highlighted
 from kebab_tui.tui.widgets.segments import (
     CURSOR,
@@ -40,12 +40,20 @@ from kebab_tui.tui.widgets.segments import (
 if TYPE_CHECKING:
     from kebab_tui.indexing.lookup import ListedFile, StateOfFile
     from kebab_tui.indexing.status import LiveState
+    from kebab_tui.indexing.watcher import WatchKind
 
 
 STATES: tuple[StateOfFile, ...] = ("failed", "skipped", "pending", "ignored", "ok")
 WRONG: tuple[StateOfFile, ...] = STATES[:3]
 """The states that need attention."""
 
+_NAMES: dict[StateOfFile, str] = {
+    "failed": "Failed",
+    "skipped": "Skipped",
+    "pending": "Waiting",
+    "ignored": "Not indexed",
+    "ok": "Indexed",
+}
 _MEANINGS: dict[StateOfFile, str] = {
     "failed": "could not be read",
     "skipped": "too large, encrypted or without text",
@@ -54,6 +62,21 @@ _MEANINGS: dict[StateOfFile, str] = {
     "ok": "searchable",
 }
 _ROLES: dict[StateOfFile, Role] = {"failed": "warning", "skipped": "warning", "pending": "number"}
+_WATCHED, _NOT_WATCHED = "watched", "not watched"
+_KINDS: dict[WatchKind, str] = {
+    "live": _WATCHED,
+    "partial": "partly watched",
+    "polling": "polled",
+    "paused": "missing",
+}
+_CONDITIONS = {
+    "new": "not indexed yet",
+    "indexed": _NOT_WATCHED,
+    "paused": "paused",
+    "missing": "missing",
+}
+_LONGEST_NAME, _LONGEST_STATE = 24, 36
+_LEAST_ROOT = 12
 _GUTTER = 2
 _LEAST_REASON = 12
 
@@ -70,40 +93,53 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A source and how it is watched, in one word, with the reason."""
+    """A source, how it is watched in a word or two, and the reason."""
 
     name: str
     root: str
     state: str
     reason: str = ""
+    notes: int = 0
+    passages: int = 0
+    score: float | None = None
+    """How established it is, from 0 to 10; None before it is indexed."""
+    use: SourceUse = "watched"
 
     @property
     def is_ok(self) -> bool:
-        return self.state in ("live", "indexed")
+        return self.state in (_WATCHED, _NOT_WATCHED, "paused", "removed")
 
 
 class SelectableRow(NamedTuple):
-    """A heading (`place` -1) or a file below it, independent of the rows above."""
+    """A folder, a heading (`place` -1) or a file below it, independent of the rows above."""
 
-    state: StateOfFile
+    state: StateOfFile | Literal["folder"]
     place: int = -1
 
 
 Entry: TypeAlias = "Heading | Folder | ListedFile"
 
 
-def folders_of(sources: Iterable[Source], live: LiveState | None) -> tuple[Folder, ...]:
-    """How each source is watched; without a watcher, its state in the index."""
+def folders_of(
+    sources: Iterable[Source],
+    live: LiveState | None,
+    removed: Iterable[Source] = (),
+    score: Callable[[Source], float] | None = None,
+) -> tuple[Folder, ...]:
+    """How each source is watched; without a watcher, its state in the index. Removed sources are last."""
     watched = {folder.source: folder for folder in live.folders} if live is not None else {}
     folders = []
     for source in sources:
-        if (watch := watched.get(source.source_id)) is None:
-            folders.append(Folder(source.source_id, source.root, source.state))
-        else:
+        state, reason = _CONDITIONS[source.condition], ""
+        if source.use == "watched" and (watch := watched.get(source.source_id)) is not None:
             number = watch.directories
             count = f"{number:,} {'folder' if number == 1 else 'folders'}" if number else ""
-            folders.append(Folder(source.source_id, source.root, watch.kind, watch.reason or count))
-    return tuple(folders)
+            state, reason = _KINDS[watch.kind], watch.reason or count
+        rated = score(source) if score is not None and source.state == "indexed" else None
+        facts = source.documents, source.chunks, rated, source.use
+        folders.append(Folder(source.source_id, source.root, state, reason, *facts))
+    gone = (Folder(one.source_id, one.root, "removed", use="removed") for one in removed)
+    return (*folders, *gone)
 
 
 @dataclass(slots=True)
@@ -167,19 +203,21 @@ class HealthTable:
         return len(self.folders) + sum(map(self._height, STATES))
 
     def entry(self, y: int) -> Entry | None:
-        if 0 <= y < len(self.folders):
-            return self.folders[y]
         spot = self.spot(y)
         return None if spot is None else self.at(spot)
 
-    def at(self, spot: SelectableRow) -> Heading | ListedFile:
+    def at(self, spot: SelectableRow) -> Entry:
+        if spot.state == "folder":
+            return self.folders[spot.place]
         group = self._groups[spot.state]
         if spot.place >= 0:
             return group.shown[spot.place]
         return Heading(spot.state, len(group.shown), len(group.files), self._is_open(spot.state))
 
     def spot(self, y: int) -> SelectableRow | None:
-        """The row `y` as a stable place; None above the headings."""
+        """The row `y` as a stable place."""
+        if 0 <= y < len(self.folders):
+            return SelectableRow("folder", y)
         y -= len(self.folders)
         for state in STATES:
             height = self._height(state)
@@ -191,6 +229,8 @@ class HealthTable:
     def row_of(self, spot: SelectableRow) -> int:
         """The present row of a place; the nearest row if it does not exist any more."""
         y = len(self.folders)
+        if spot.state == "folder":
+            return max(min(spot.place, y - 1), 0)
         for state in STATES:
             height = self._height(state)
             if state == spot.state:
@@ -198,8 +238,11 @@ class HealthTable:
             y += height
         raise AssertionError(spot)
 
-    def find(self, file: ListedFile) -> SelectableRow | None:
-        """The place of the same file in this table, maybe in another state."""
+    def find(self, file: ListedFile | Folder) -> SelectableRow | None:
+        """The place of the same folder or file in this table, maybe in another state."""
+        if isinstance(file, Folder):
+            places = (place for place, one in enumerate(self.folders) if one.name == file.name)
+            return next((SelectableRow("folder", place) for place in places), None)
         for state in (file.state, *STATES):
             for place, one in enumerate(self._groups[state].shown):
                 if (one.path, one.source) == (file.path, file.source):
@@ -241,7 +284,7 @@ class HealthRows:
         gutter = Segment(mark.ljust(_GUTTER), "heading")
         space = self.width - _GUTTER
         if isinstance(entry, Folder):
-            return (gutter, *_folder_row(entry, space))
+            return (gutter, *_folder_row(entry, space, self.table.folders))
         if isinstance(entry, Heading):
             return (gutter, *_heading_row(entry, space))
         name = entry.path or "."
@@ -257,7 +300,10 @@ def detail_rows(entry: Entry | None, width: int, height: int) -> Sequence[Row]:
     if isinstance(entry, Heading):
         return [(Segment(cut(f"{entry.shown:,} {_MEANINGS[entry.state]}", width), "muted"),)][:height]
     if isinstance(entry, Folder):
-        return list(paragraph(one_line(f"{entry.root} {DOT} {_state(entry)}"), width, "muted"))[:height]
+        facts = [entry.root, _state(entry)]
+        if entry.use != "removed":
+            facts.append(f"{entry.notes:,} notes, {entry.passages:,} passages")
+        return list(paragraph(one_line(f" {DOT} ".join(facts)), width, "muted"))[:height]
     path = (Segment(cut_path(sanitize_line(entry.location), width), "heading"),)
     reason = reason_of(entry)
     if not reason.startswith(entry.state):
@@ -266,9 +312,11 @@ def detail_rows(entry: Entry | None, width: int, height: int) -> Sequence[Row]:
 
 
 def summary_row(table: HealthTable, is_scanning: bool, message: str, width: int) -> Row:
-    """The line above the files: the message, the scan, the number of files, the problems."""
+    """The line above the files: the message, the scan, the problems, else the number of folders."""
     wrong = [f"{table.count(state):,} {state}" for state in WRONG if table.count(state)]
-    facts = [message, f"scanning {ELLIPSIS}" if is_scanning else "", f"{table.total:,} files", *wrong]
+    facts = [message, f"scanning {ELLIPSIS}" if is_scanning else "", *wrong]
+    if not any(facts):
+        facts = [f"{len(table.folders):,} {'folder' if len(table.folders) == 1 else 'folders'}"]
     role: Role = "warning" if table.count("failed") else "muted"
     text = f"  {DOT}  ".join(one_line(fact) for fact in facts if fact)
     return (Segment(cut(text, width), role),)
@@ -278,28 +326,45 @@ def _state(folder: Folder) -> str:
     return f"{folder.state}: {folder.reason}" if folder.reason else folder.state
 
 
-def _folder_row(folder: Folder, width: int) -> Row:
-    state = cut(one_line(_state(folder)), max(width // 2, 6))
-    left = width - cell_len(state) - GAP
-    name = cut(sanitize_line(folder.name), max(left, 0))
-    left -= cell_len(name) + GAP
-    root = cut_path(sanitize_line(folder.root), left) if left > 0 else ""
-    padding = " " * max(width - cell_len(name) - GAP - cell_len(root) - cell_len(state), 0)
-    return (
-        Segment(name, "heading"),
-        Segment(" " * GAP + root + padding, "muted"),
-        Segment(state, "muted" if folder.is_ok else "warning"),
-    )
+def _folder_row(folder: Folder, width: int, among: Sequence[Folder]) -> Row:
+    """Name, notes, state and score in the columns of all folders; the path if there is space for it."""
+    cells = [(cut(text, width), role) for text, role in _folder_cells(folder)]
+    widths = [max(cell_len(texts[place][0]) for texts in map(_folder_cells, among)) for place in range(4)]
+    row: list[Segment] = []
+    left = width
+    for place, ((text, role), wanted) in enumerate(zip(cells, widths, strict=True)):
+        if not wanted or left <= GAP * bool(row):
+            continue
+        if row:
+            row.append(Segment(" " * GAP))
+            left -= GAP
+        text = cut(text, left)
+        padding = " " * (min(wanted, left) - cell_len(text))
+        left -= cell_len(text) + len(padding)
+        row.append(Segment(padding + text if place in (1, 3) else text + padding, role))
+    if left >= GAP + _LEAST_ROOT:
+        row.append(Segment(" " * GAP + cut_path(sanitize_line(folder.root), left - GAP), "muted"))
+    return tuple(row)
+
+
+def _folder_cells(folder: Folder) -> list[tuple[str, Role]]:
+    notes = f"{folder.notes:,} {'note' if folder.notes == 1 else 'notes'}"
+    return [
+        (cut(sanitize_line(folder.name), _LONGEST_NAME), "heading"),
+        ("" if folder.use == "removed" else notes, "number"),
+        (cut(one_line(_state(folder)), _LONGEST_STATE), "muted" if folder.is_ok else "warning"),
+        ("" if folder.score is None else f"score {folder.score:.1f}", "muted"),
+    ]
 
 
 def _heading_row(heading: Heading, width: int) -> Row:
     count = f"{heading.shown:,}"
     if heading.shown < heading.total:
         count += f" of {heading.total:,}"
-    text = f"{DOWN if heading.is_open else RIGHT} {heading.state}  {count}"
+    text = f"{DOWN if heading.is_open else RIGHT} {_NAMES[heading.state]} ({count})"
     return (
         Segment(cut(text, width), "heading"),
-        Segment(cut(f"  {_MEANINGS[heading.state]}", max(width - cell_len(text), 0)), "muted"),
+        Segment(cut(f": {_MEANINGS[heading.state]}", max(width - cell_len(text), 0)), "muted"),
     )
 
 
@@ -362,7 +427,7 @@ class FileList(RowsView, can_focus=True, inherit_bindings=False):
         """Replace the table; the cursor stays on the same file."""
         before, selected = self.cursor, self.selected
         table.copy_view(self.table)
-        if self._spot is not None and not isinstance(selected, Heading | Folder | None):
+        if self._spot is not None and not isinstance(selected, Heading | None):
             self._spot = table.find(selected) or self._spot
         self.table = table
         self._redraw(before)
@@ -377,13 +442,13 @@ class FileList(RowsView, can_focus=True, inherit_bindings=False):
     def fold(self) -> None:
         """Fold or unfold the group of the selected row; the cursor goes to its heading."""
         spot = self.table.spot(self.cursor)
-        if spot is not None and not self.table.is_filtered:
+        if spot is not None and spot.state != "folder" and not self.table.is_filtered:
             self.table.fold(spot.state)
             self._spot = SelectableRow(spot.state)
             self._redraw(self.cursor)
 
     def move_to(self, row: int) -> None:
-        spot = self.table.spot(min(max(row, len(self.table.folders)), len(self.table) - 1))
+        spot = self.table.spot(min(max(row, 0), len(self.table) - 1))
         if spot is not None:
             self._spot = spot
             self._redraw(self.cursor)

@@ -1,4 +1,4 @@
-"""The texts shown instead of hits, and the pane that shows them; the sample notes of a first run.
+"""The texts shown instead of hits, and the pane that shows them.
 
 Each text names the key for the next step. The caller passes the keys and the counts; the
 functions here only lay out rows.
@@ -6,8 +6,6 @@ functions here only lay out rows.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +13,6 @@ from textual import events
 from textual.geometry import Region
 from textual.message import Message
 
-import kebab_tui
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.query import SearchMode
 from kebab_tui.tui.suggestions import Suggestion, first_shorter
@@ -33,7 +30,6 @@ from kebab_tui.tui.widgets.segments import (
     paragraph,
 )
 
-SAMPLE_FOLDER = "sample-notes"
 TOO_SMALL = Notice("too_small", "too small: 40 x 10 at least")
 EXAMPLES = (
     ('"a phrase"', "these words in this order"),
@@ -105,7 +101,9 @@ class TextPane(RowsView):
             is_next = number == (self.chosen or 0)
             keys = [accept] * is_next + [drop] * (one is dropped)
             total = "" if one.total is None else f"{one.total:,} {'hit' if one.total == 1 else 'hits'}"
-            label = one.part if one.kind == "instead" else f"without {one.part}"
+            label = {"instead": one.part, "everywhere": "search everywhere"}.get(
+                one.kind, f"without {one.part}"
+            )
             role: Role = "heading" if number == self.chosen else "plain"
             cells.append(
                 (
@@ -127,14 +125,14 @@ class TextPane(RowsView):
             self.post_message(self.SuggestionClicked(self.suggestions[number]))
 
 
-def first_run(width: int, sample_key: str, quit_key: str, data_folder: str) -> list[Row]:
+def first_run(width: int, folder_key: str, sample_key: str, quit_key: str, data_folder: str) -> list[Row]:
     """There is no indexed folder yet."""
     return [
         *_heading("No notes yet", width),
         *_table(
             [
+                (folder_key, "choose your folder of notes"),
                 (sample_key, "try it on the sample notes"),
-                ("kebab-tui FOLDER", "search your own folder"),
                 (quit_key, "quit"),
             ],
             width,
@@ -144,11 +142,12 @@ def first_run(width: int, sample_key: str, quit_key: str, data_folder: str) -> l
     ]
 
 
-def indexing(width: int, done: int, total: int) -> list[Row]:
+def indexing(width: int, done: int, total: int, counted: int = 0) -> list[Row]:
     """The first scan is running and has no hits to show yet."""
     return [
         *_heading("Reading your notes", width),
         *_progress(done, total, width),
+        *(paragraph(f"{counted:,} notes counted so far", width) if counted and not total else ()),
         *paragraph("Results will appear soon; you can type already.", width, "muted"),
     ]
 
@@ -232,20 +231,3 @@ def _progress(done: int, total: int, width: int) -> list[Row]:
         return []
     filled = bar(done / total, min(_BAR, width))
     return [(Segment(filled, "sum"), Segment(f" {done:,} of {total:,}"))]
-
-
-def sample_folder(data_folder: str) -> str | None:
-    """Copy the sample notes into the data folder, once; None if the installation lacks them."""
-    target = os.path.join(data_folder, SAMPLE_FOLDER)
-    if os.path.isdir(target):
-        return target
-    package = kebab_tui.__path__[0]
-    for source in (os.path.join(package, "_sample"), os.path.join(package, "..", "fixtures", "notes")):
-        if os.path.isdir(source):
-            scratch = target + ".new"
-            if os.path.islink(scratch):
-                os.unlink(scratch)
-            shutil.copytree(source, scratch, dirs_exist_ok=True)
-            os.replace(scratch, target)
-            return target
-    return None
