@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kebab_tui import own_files
+from kebab_tui.cli.command import command, option
 from kebab_tui.cli.edge import PROGRAM, Invocation, pass_invocation, shared_flag, shared_options
 from kebab_tui.cli.interrupt import Interrupt
 from kebab_tui.cli.output import field, notify, write
@@ -39,27 +40,33 @@ _PLACES = {
 """Client -> where its registration goes."""
 
 
-@click.command()
-@click.option("--host", default="127.0.0.1", metavar="HOST", help="127.0.0.1 (default), ::1 or localhost.")
-@click.option(
+@command(
+    examples=(
+        ("kebab serve", "MCP and REST on this machine, with a token"),
+        ("kebab serve --watch", "also follow the notes"),
+        ("kebab serve --print-config claude-code", "how an agent's client connects"),
+    )
+)
+@option("--host", default="127.0.0.1", metavar="HOST", help="127.0.0.1 (default), ::1 or localhost.")
+@option(
     "--port", type=click.IntRange(0, 65_535), default=_PORT, metavar="PORT",
     help=f"The port, {_PORT} by default; 0 takes a free one.",
 )  # fmt: skip
-@click.option(
+@option(
     "--source", "sources", multiple=True, metavar="NAME",
     help="Clients see only this source; repeated: only these.",
 )  # fmt: skip
-@click.option(
+@option(
     "--token-file", type=click.Path(), metavar="FILE",
     help="The file with the token; made if missing. Default: serve.token in the data folder.",
 )  # fmt: skip
-@click.option("--no-token", is_flag=True, help="Let every program and user of this machine ask.")
-@click.option("--watch", is_flag=True, help="Keep the index up to date as well, as `kebab watch` does.")
-@click.option(
+@option("--no-token", is_flag=True, help="Let every program and user of this machine ask.")
+@option("--watch", is_flag=True, help="Keep the index up to date as well, as `kebab watch` does.")
+@option(
     "--timeout", "call_s", type=click.FloatRange(0.1, 3_600), default=30.0, metavar="SECONDS",
     help="The longest time for an answer (default 30).",
 )  # fmt: skip
-@click.option(
+@option(
     "--print-config", "client", type=click.Choice(list(_PLACES)), metavar="CLIENT",
     help=f"Print how an agent's client connects: {', '.join(_PLACES)}.",
 )  # fmt: skip
