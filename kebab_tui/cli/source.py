@@ -246,8 +246,8 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
 def edit(invocation: Invocation, /, source_id: str, as_json: bool, **given: Any) -> None:
     """Change the details of source ID.
 
-    A repeated option replaces its whole list. New patterns and --code apply from the next `kebab ingest`, everything else at once. Edit a source of
-    the configuration file there.
+    A repeated option replaces its whole list. New patterns and --code apply from the next `kebab ingest`,
+    everything else at once. Edit a source of the configuration file there.
     """
     for name, flag in (("include", "no_include"), ("exclude", "no_exclude"), ("rules", "no_rules")):
         if given[name] and given[flag]:
