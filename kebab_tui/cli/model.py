@@ -36,7 +36,7 @@ def model_command() -> None:
 @shared_options
 @pass_invocation
 def list_(invocation: Invocation, as_json: bool) -> None:
-    """List the models with their problems, and show which one this index uses."""
+    """List the models, their problems and the one in use."""
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         found = workspace.models.all()
     if as_json:
@@ -93,8 +93,9 @@ def info(invocation: Invocation, name: str, as_json: bool) -> None:
 @shared_options
 @pass_invocation
 def verify(invocation: Invocation, name: str | None, as_json: bool) -> int:
-    """Compare model NAME, or all models, with their cards: sha256 sums, dimensions.
+    """Compare models with their cards.
 
+    Checks the sha256 sums and dimensions of model NAME, or of all models.
     Exit code: 0 if everything matches, else 3.
     """
     checked: list[tuple[str, list[str]]] = []
@@ -118,7 +119,7 @@ def verify(invocation: Invocation, name: str | None, as_json: bool) -> int:
 @shared_options
 @pass_invocation
 def add(invocation: Invocation, folder: str, as_json: bool) -> None:
-    """Check and test the model in DIR and copy it to the data folder.
+    """Check the model in DIR and copy it to the data folder.
 
     DIR contains model.toml, model.onnx, tokenizer.json and, if the card lists it, pieces.txt.
     `kebab model use` then selects it.

@@ -257,10 +257,10 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
 @shared_options
 @pass_invocation
 def edit(invocation: Invocation, /, source_id: str, as_json: bool, **given: Any) -> None:
-    """Change the details of source ID; a repeated option replaces its whole list.
+    """Change the details of source ID.
 
-    New patterns and --code apply from the next `kebab ingest`, everything else at once. Edit a source of
-    the configuration file there.
+    A repeated option replaces its whole list. New patterns and --code apply from the next `kebab ingest`,
+    everything else at once. Edit a source of the configuration file there.
     """
     for name, flag in (("include", "no_include"), ("exclude", "no_exclude"), ("rules", "no_rules")):
         if given[name] and given[flag]:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from kebab_tui.domain.citation import TextPosition
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.search.match import Term, parse_raw, terms
-from kebab_tui.search.query_language import parse
-from kebab_tui.search.snippet import after_heading, best_match, highlight_phrases
+from kebab_tui.search.snippet import after_heading, best_match, searched_terms
 
 
 class MatchingLine(NamedTuple):
@@ -27,14 +23,9 @@ def matching_line(hit: SearchHit, text: str, first: int, query: str) -> Matching
     at = 0
     if hit.score_kind != "name":
         if hit.retrieval.lexical_rank is not None or hit.retrieval.vector_rank is None:
-            at = best_match(text, _phrases(query)) or 0
+            at = best_match(text, searched_terms(query)) or 0
         elif hit.type != "code":
             at = after_heading(text)
     start = text.rfind("\n", 0, at) + 1
     line = text[start:].partition("\n")[0]
     return MatchingLine(TextPosition(first + text.count("\n", 0, at), at - start + 1), line)
-
-
-def _phrases(query: str) -> Sequence[Term]:
-    parsed = parse(query, datetime.now())  # noqa: DTZ005 - only filters have dates
-    return highlight_phrases(query) if parsed.raw is None else terms(parse_raw(parsed.raw))

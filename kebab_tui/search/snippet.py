@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeAlias
 from kebab_tui.domain.hit import Highlight
 from kebab_tui.domain.markup import strip_markup, trim_lines
 from kebab_tui.domain.tokens import CJK, OTHER, Token, folded_tokens, identifiers, plain_words, stem
-from kebab_tui.search.match import Gram, Prefix, Term
+from kebab_tui.search.match import Gram, Prefix, Term, parse_raw, terms
 from kebab_tui.search.match_tree import relaxed, unfinished_word
 from kebab_tui.search.query_language import parse
 
@@ -90,6 +90,12 @@ def highlight_phrases(query: str) -> tuple[Term, ...]:
     unfinished = () if unfinished_word(parsed) else None
     expression = relaxed(parsed, unfinished=unfinished)
     return expression.phrases if expression else ()
+
+
+def searched_terms(query: str) -> tuple[Term, ...]:
+    """The phrases to highlight; of a raw query, all of its terms."""
+    raw = parse(query, datetime.now()).raw  # noqa: DTZ005 - only filters have dates
+    return highlight_phrases(query) if raw is None else terms(parse_raw(raw))
 
 
 class Mark(NamedTuple):

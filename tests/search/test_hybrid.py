@@ -374,7 +374,7 @@ def test_a_passage_that_no_model_has_read_is_found_by_its_words(chosen: Chosen) 
     response = chosen.ask("beta")
     assert {"beta 0", "beta 1", "beta 2"} < {hit.text for hit in response.hits}
     pending = next(notice for notice in response.notices if notice.code == "vectors_pending")
-    assert "vectors 62 %" in pending.text
+    assert "Semantic search 62 %" in pending.text
 
 
 @pytest.mark.parametrize("k", [1, 300, 301, 1000])
