@@ -332,8 +332,8 @@ async def test_a_real_commit_is_noticed(tmp_path: Path) -> None:
     app = kebab(tmp_path / "data")
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("f12")
-        await until(pilot, lambda: "ok  1" in painted(app))
+        await until(pilot, lambda: "Indexed (1)" in painted(app))
         (notes / "two.md").write_text("two")
         writer.ingest([], Callbacks())
-        await until(pilot, lambda: "ok  2" in painted(app))
+        await until(pilot, lambda: "Indexed (2)" in painted(app))
     writer.close()
