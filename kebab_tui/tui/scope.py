@@ -53,7 +53,7 @@ def scope_of(workspace: Workspace, folders: tuple[str, ...] | None) -> Scope:
         around = workspace.source_around(here) if workspace.has_index else None
         if around is None:
             return Scope()
-        folders = (here,)
+        folders = (os.path.realpath(here).removesuffix(around.below),)
     folders = tuple(dict.fromkeys(os.path.abspath(os.path.expanduser(folder)) for folder in folders))
     found = {folder: workspace.scope_of(folder) for folder in folders}
     parts = tuple(dict.fromkeys(part for folder in folders for part in found[folder]))

@@ -53,7 +53,7 @@ def kebab(
     return KebabApp(
         Options(**({"watch": False} | options)),
         structs.replace(settings or Settings(), data_dir=str(data)),
-        engine=None if workspace is None else EngineThread(workspace),
+        engine=None if workspace is None else EngineThread(workspace, folders=options.get("folders", ())),
         indexing=indexing or Idle(),
         hits=hits,
         latency=latency,

@@ -44,9 +44,11 @@ from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.keys import arrives_as, key_name, shown, shown_all, types_a_character
 from kebab_tui.tui.screens.copy_menu import CopyMenu
 from kebab_tui.tui.screens.file_states import FileStatesScreen
+from kebab_tui.tui.screens.folder_prompt import FolderPrompt
 from kebab_tui.tui.screens.help import HelpSheet, help_groups
 from kebab_tui.tui.screens.links_page import LinksPage
 from kebab_tui.tui.screens.palette import Palette, commands
+from kebab_tui.tui.screens.question import Question
 from kebab_tui.tui.screens.switcher import Switcher
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
 from tests.tui.key_table import BEGIN, END, key_table, with_key_table
@@ -427,6 +429,8 @@ def test_what_an_action_runs_exists(action: Action) -> None:
         "Help": HelpSheet,
         "Palette": Palette,
         "Switcher": Switcher,
+        "Folder": FolderPrompt,
+        "Question": Question,
         "Links": LinksPage,
         "Copy": CopyMenu,
     }

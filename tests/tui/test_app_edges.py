@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from kebab_tui.settings.settings import ScreenSettings, Settings
 from kebab_tui.tui.actions import ACTIONS, action_of, actions_on, available
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.commands import Commands
-from kebab_tui.tui.launch import Options
 from kebab_tui.tui.screens.palette import Palette, commands
 from kebab_tui.workspace import Workspace
 from tests.tui.screen import (
@@ -263,18 +261,9 @@ async def test_the_first_run_explains_the_start_and_offers_sample_notes(tmp_path
     async with kebab(tmp_path / "data").run_test(size=WIDE) as pilot:
         await until(pilot, lambda: "No notes yet" in painted(pilot.app))
         assert "sample" in painted(pilot.app).splitlines()[-1]
-
-
-async def test_one_key_on_the_first_run_reads_the_sample_notes(tmp_path: Path) -> None:
-    app = KebabApp(Options(), Settings(data_dir=str(tmp_path / "data")))
-    async with app.run_test(size=WIDE) as pilot:
-        await until(pilot, lambda: app.facts.first_run)
-        await pilot.press("f7")
-        await until(pilot, lambda: paths(app))  # without a key more
-        app.box.write("ownership")
-        await until(pilot, lambda: "rust/ownership.md" in paths(app))
-        assert app.hits.display
-    assert os.path.isdir(tmp_path / "data" / "sample-notes")
+        await until(pilot, lambda: "path of a folder of notes" in painted(pilot.app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "alt+o   choose your folder of notes" in painted(pilot.app))
 
 
 # Sizes

@@ -30,7 +30,9 @@ def _with_suggestions(width: int) -> list[Row]:
 
 NO_HITS = partial(empty_states.no_hits, mode="lexical", mode_key="ctrl+t")
 EVERY: dict[str, empty_states.Words] = {
-    "first_run": partial(empty_states.first_run, sample_key="F7", quit_key="ctrl+q", data_folder=HOSTILE),
+    "first_run": partial(
+        empty_states.first_run, folder_key="alt+o", sample_key="F7", quit_key="ctrl+q", data_folder=HOSTILE
+    ),
     "indexing": partial(empty_states.indexing, done=312, total=4031),
     "indexing_begun": partial(empty_states.indexing, done=0, total=0),
     "healing": partial(empty_states.rebuilding, message=HOSTILE, done=1, total=2),

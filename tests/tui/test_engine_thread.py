@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from textual.message import Message
 
+from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import FilterError, KebabError, RawQueryError, StoreError
 from kebab_tui.domain.hit import RetrievalDetail, SearchHit, SearchResponse
-from kebab_tui.domain.ids import DocId
+from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
 from kebab_tui.indexing.status import LiveState, Phase
 from kebab_tui.settings.settings import Settings
@@ -67,8 +68,8 @@ class Engine:
         for bit in self.bits:
             yield bit()
 
-    def sources(self) -> list[str]:
-        return ["notes"]
+    def sources(self) -> list[Source]:
+        return [Source(SourceId("notes"), "notes", "/notes")]
 
     def completions(self) -> str:
         return f"as of {self.number}"

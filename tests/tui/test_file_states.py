@@ -18,7 +18,7 @@ from kebab_tui.settings.settings import Settings
 from kebab_tui.tui.engine_thread import EngineThread
 from kebab_tui.tui.keymap import keymap
 from kebab_tui.tui.screens.file_states import FileStatesScreen
-from kebab_tui.tui.screens.file_table import Heading
+from kebab_tui.tui.screens.file_table import Folder, Heading
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.hits import HOSTILE
 from tests.tui.listed_files import NOTES, Listing, a_file, some_files
@@ -84,7 +84,7 @@ async def test_every_state_is_on_the_screen_with_its_reason() -> None:
         screen = painted(host)
         for said in ("1 failed", "broken.md", "permission denied", "binary file", ".gitignore:2: build/"):
             assert said in screen
-        assert "ok  40" in screen and "fine/0.md" not in screen
+        assert "Indexed (40)" in screen and "fine/0.md" not in screen
         assert host.listing.looks == 1
 
 
@@ -105,7 +105,7 @@ async def test_the_cursor_stays_on_its_file_while_files_come_in_above_it() -> No
     late = [a_file(f"late/{number}.md", "failed", "permission denied") for number in range(100)]
     host = Host(Listing([*some_files(), *late], held=44))
     async with host.run_test(size=(100, 24)) as pilot:
-        await wait(pilot, lambda: "ok  40" in painted(host))
+        await wait(pilot, lambda: "Indexed (40)" in painted(host))
         await pilot.press("end", "enter")
         while chosen(host) != "build/":
             await pilot.press("up")
@@ -121,8 +121,8 @@ async def test_moving_goes_from_the_first_heading_to_the_last_row() -> None:
     async with host.run_test(size=(100, 24)) as pilot:
         await all_there(pilot, host)
         await pilot.press("up", "up")
-        assert chosen(host) == "[failed]"
-        await pilot.press("down", "ctrl+n")
+        assert isinstance(host.page.files.selected, Folder)
+        await pilot.press("down", "down", "ctrl+n")
         assert chosen(host) == "[skipped]"
         await pilot.press("end")
         assert chosen(host) == "[ok]"
@@ -130,7 +130,7 @@ async def test_moving_goes_from_the_first_heading_to_the_last_row() -> None:
         assert chosen(host) == "fine/39.md"
         assert "fine/39.md" in painted(host)
         await pilot.press("pageup", "home")
-        assert chosen(host) == "[failed]"
+        assert isinstance(host.page.files.selected, Folder)
 
 
 async def test_typing_filters_and_esc_goes_back_step_by_step() -> None:
@@ -139,7 +139,7 @@ async def test_typing_filters_and_esc_goes_back_step_by_step() -> None:
         await all_there(pilot, host)
         await pilot.press(*"fine", "/", "3", "9")
         assert host.page.query_one(Input).value == "fine/39"
-        await wait(pilot, lambda: "ok  1 of 40" in painted(host))
+        await wait(pilot, lambda: "Indexed (1 of 40)" in painted(host))
         await pilot.press("down")
         assert chosen(host) == "fine/39.md"
         await pilot.press("escape")
@@ -163,7 +163,7 @@ async def test_with_vim_keys_letters_are_commands_until_the_filter_has_the_focus
         await all_there(pilot, host)
         await pilot.press("G", "k", "z")
         assert chosen(host) == "build/" and host.page.typing_box.value == ""
-        await pilot.press("g", "space")
+        await pilot.press("g", "j", "space")
         assert "broken.md" not in painted(host)
         await pilot.press("r")
         assert host.retries == 1
@@ -178,7 +178,7 @@ async def test_the_page_is_framed_with_its_keys_in_the_border() -> None:
     async with host.run_test(size=(100, 24)) as pilot:
         await all_there(pilot, host)
         first, *_, last = painted(host).splitlines()
-        assert first.startswith("╭─ files ─") and last.endswith("╯")
+        assert first.startswith("╭─ Files (44) ─") and last.endswith("╯")
         assert "alt+r retry failed" in last and "esc close" in last
         files = host.page.files
         below = files.cursor + 1
@@ -240,7 +240,7 @@ async def test_a_key_asks_to_read_what_failed_again_and_a_commit_shows_by_itself
         host.listing.files[0] = a_file("broken.md", "ok")
         host.listing.commits += 1
         await wait(pilot, lambda: "failed" not in painted(host).replace("retry failed", ""))
-        assert "ok  41" in painted(host)
+        assert "Indexed (41)" in painted(host)
         await pilot.press("alt+r")
         await wait(pilot, lambda: "no failed files" in painted(host))
         assert host.retries == 1
@@ -265,10 +265,10 @@ async def test_a_changed_watch_state_of_a_folder_is_shown_at_once() -> None:
     host = Host(Listing(some_files()))
     async with host.run_test(size=(100, 30)) as pilot:
         await all_there(pilot, host)
-        assert "indexed" in painted(host)
+        assert "not watched" in painted(host)
         paused = FolderState(NOTES, "/notes", "paused", "the folder is not there", 0)
         host.listing.state = LiveState(1, (paused,))
-        await wait(pilot, lambda: "paused: the folder is not there" in painted(host))
+        await wait(pilot, lambda: "missing: the folder is not there" in painted(host))
         assert host.listing.looks == 1
 
 
@@ -332,8 +332,8 @@ async def test_a_real_commit_is_noticed(tmp_path: Path) -> None:
     app = kebab(tmp_path / "data")
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("f12")
-        await until(pilot, lambda: "ok  1" in painted(app))
+        await until(pilot, lambda: "Indexed (1)" in painted(app))
         (notes / "two.md").write_text("two")
         writer.ingest([], Callbacks())
-        await until(pilot, lambda: "ok  2" in painted(app))
+        await until(pilot, lambda: "Indexed (2)" in painted(app))
     writer.close()

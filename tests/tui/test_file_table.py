@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +29,7 @@ from tests.tui.listed_files import a_file, some_files
 
 def a_table() -> HealthTable:
     table = HealthTable()
-    table.folders = (Folder("notes", "/home/notes", "live"),)
+    table.folders = (Folder("notes", "/home/notes", "watched", notes=12),)
     table.add(some_files())
     return table
 
@@ -39,16 +41,16 @@ def lines(table: HealthTable, width: int = 80, cursor: int | None = None) -> lis
 
 def test_problems_come_first_and_ok_files_are_a_count() -> None:
     assert lines(a_table(), cursor=2) == [
-        "  notes  /home/notes" + " " * 56 + "live",
-        "  ▼ failed  1  could not be read",
+        "  notes  12 notes  watched  /home/notes",
+        "  ▼ Failed (1): could not be read",
         "▌   broken.md                  permission denied",
-        "  ▼ skipped  1  too large, encrypted or without text",
+        "  ▼ Skipped (1): too large, encrypted or without text",
         "    raw.md                     binary file",
-        "  ▼ pending  1  waiting to be read",
+        "  ▼ Waiting (1): waiting to be read",
         "    new.md                     not read yet",
-        "  ▼ ignored  1  excluded or unsupported",
+        "  ▼ Not indexed (1): excluded or unsupported",
         "    build/                     ignored by .gitignore:2: build/",
-        "  ▶ ok  40  searchable",
+        "  ▶ Indexed (40): searchable",
     ]
 
 
@@ -67,7 +69,7 @@ def test_a_group_opens_and_closes() -> None:
     table.fold("ok")
     table.fold("failed")
     assert len(table) == before - 1
-    assert "  ▶ failed  1  could not be read" in lines(table)
+    assert "  ▶ Failed (1): could not be read" in lines(table)
 
 
 @pytest.mark.parametrize(
@@ -91,12 +93,12 @@ def test_the_filter_takes_words_of_path_state_and_reason(text: str, found: list[
 def test_a_filter_opens_what_is_closed_and_counts_what_it_leaves() -> None:
     table = a_table()
     table.filter("fine/1")
-    assert lines(table)[1] == "  ▼ ok  11 of 40  searchable"
+    assert lines(table)[1] == "  ▼ Indexed (11 of 40): searchable"
     assert len(lines(table)) == 1 + 1 + 11
     table.add([a_file("fine/1000.md"), a_file("elsewhere.md")])
-    assert lines(table)[1] == "  ▼ ok  12 of 42  searchable"
+    assert lines(table)[1] == "  ▼ Indexed (12 of 42): searchable"
     table.filter("")
-    assert lines(table)[-1] == "  ▶ ok  42  searchable"
+    assert lines(table)[-1] == "  ▶ Indexed (42): searchable"
 
 
 def test_a_filter_without_matches_is_reported() -> None:
@@ -136,19 +138,27 @@ def test_every_row_has_a_spot_that_leads_back_to_it(states: list[str], folded: s
     for state in STATES:
         if state in folded:
             table.fold(state)
-    for y in range(1, len(table)):
+    for y in range(len(table)):
         spot = table.spot(y)
         assert spot is not None and table.row_of(spot) == y
-    assert table.spot(0) is None and table.spot(len(table)) is None
+    assert table.spot(len(table)) is None
     for state in STATES:  # also where a group is empty or closed there is a row to stand on
         assert 0 <= table.row_of(SelectableRow(state, 3)) < len(table)
 
 
 def test_of_two_folders_every_file_names_its_own() -> None:
     table = a_table()
-    table.folders = (Folder("notes", "/notes", "live"), Folder("work", "/work", "polling", "a network disk"))
-    assert lines(table)[1] == "  work  /work" + " " * 42 + "  polling: a network disk"[-25:]
-    assert "    notes: broken.md" in lines(table)[3]
+    table.folders = (
+        Folder("notes", "/notes", "watched", notes=1_204, score=7.15),
+        Folder("work", "/work", "polled", "a network disk", 1),
+        Folder("old", "/old", "removed", use="removed"),
+    )
+    assert lines(table)[:3] == [
+        "  notes  1,204 notes  watched                 score 7.2  /notes",
+        "  work        1 note  polled: a network disk             /work",
+        "  old                 removed                            /old",
+    ]
+    assert "    notes: broken.md" in lines(table)[4]
 
 
 def test_the_watch_state_replaces_the_state_in_the_index() -> None:
@@ -159,10 +169,14 @@ def test_the_watch_state_replaces_the_state_in_the_index() -> None:
     )  # fmt: skip
     told = folders_of(sources, live)
     assert [(folder.state, folder.reason) for folder in told] == [
-        ("partial", "2 of 9 folders"), ("live", "1,234 folders"), ("indexed", ""),
+        ("partly watched", "2 of 9 folders"), ("watched", "1,234 folders"), ("not watched", ""),
     ]  # fmt: skip
     assert [folder.is_ok for folder in told] == [False, True, True]
-    assert [folder.state for folder in folders_of(sources, None)] == ["indexed"] * 3
+    assert [folder.state for folder in folders_of(sources, None)] == ["not watched"] * 3
+    paused = [replace(sources[0], use="paused"), replace(sources[1], state="paused")]
+    assert [folder.state for folder in folders_of(paused, live, sources[2:])] == [
+        "paused", "watched", "removed",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("width", [1, 5, 16, 30, 80, 400])
@@ -184,7 +198,7 @@ def test_rows_keep_their_width_whatever_a_name_holds(width: int) -> None:
 
 def test_the_summary_counts_the_problems() -> None:
     row = summary_row(a_table(), is_scanning=True, message="", width=100)
-    assert row_text(row) == "scanning …  ·  44 files  ·  1 failed  ·  1 skipped  ·  1 pending"
+    assert row_text(row) == "scanning …  ·  1 failed  ·  1 skipped  ·  1 pending"
 
 
 def test_the_detail_names_the_rule_in_full() -> None:

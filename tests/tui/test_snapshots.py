@@ -22,11 +22,12 @@ import pytest
 from pytest_textual_snapshot import SVGImageExtension  # type: ignore[import-untyped]
 from syrupy.assertion import SnapshotAssertion
 
-from kebab_tui.domain.document import Source
+from kebab_tui.domain.document import OtherFiles, Source, SourceUse
 from kebab_tui.domain.errors import Failure, StoreDamagedError, StoreError
 from kebab_tui.domain.hit import Notice, RetrievalDetail, SearchHit, SearchResponse
 from kebab_tui.domain.ids import ChunkId, DocId, SourceId
 from kebab_tui.domain.query import SearchQuery
+from kebab_tui.indexing.folder_count import FolderCount
 from kebab_tui.indexing.status import FolderState, LastChange, LiveState, Phase, Trouble
 from kebab_tui.indexing.watcher import WatchKind
 from kebab_tui.search import answer
@@ -238,9 +239,15 @@ def nowhere() -> Workspace:
     return Workspace(Settings(), "/nonexistent/kebab")
 
 
-async def test_first_run(look_at: Look) -> None:
+async def test_first_run(look_at: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for folder in ("notes", "Documents"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "notes" / "a.md").write_text("alpha")
+    monkeypatch.chdir(tmp_path / "notes")
+
     async def begun(pilot: Screen, app: KebabApp) -> None:
-        await until(pilot, lambda: app.facts.first_run)
+        await until(pilot, lambda: "Sample notes" in painted(app))
 
     app = kebab(Path("~/.local/share/kebab"), nowhere)
     await look_at(app.run_test(size=WIDE), begun, SIZES)
@@ -252,8 +259,21 @@ async def test_the_first_folder_is_being_read(look_at: Look, tmp_path: Path) -> 
         app.post_message(LiveChanged(LiveState(OWN, phase=Phase("reading", 312, 4031))))
         await until(pilot, lambda: "312 of 4,031" in painted(app))
 
-    app = kebab(tmp_path / "data", nowhere, folders=("/notes",))
+    app = kebab(tmp_path / "data", nowhere, folders=("/notes",), accepted=("/notes",))
     await look_at(app.run_test(size=WIDE), reading)
+
+
+async def test_a_large_folder_is_asked_about(look_at: Look, vault: Path) -> None:
+    found = FolderCount("/usr", 12_431, OtherFiles(110_202), 236.0, complete=True)
+
+    def workspace() -> Proxy:
+        return Proxy(vault / "data", count_folder=lambda *_: found, must_ask=lambda *_: True)
+
+    async def asked(pilot: Screen, app: KebabApp) -> None:
+        await until(pilot, lambda: "about 4 min" in painted(app))
+
+    app = kebab(vault / "data", workspace, folders=("/usr",))
+    await look_at(app.run_test(size=WIDE), asked)
 
 
 # With an index
@@ -361,11 +381,25 @@ async def test_with_an_index(look_at: Look, screen: SharedScreen, name: str) -> 
 
     mode = "hybrid" if case.search else "lexical"
     verbs: dict[str, Callable[..., Any]] = {"sources": without_place}
+    if name == "health":
+        verbs = {"sources": three_folders, "removed_sources": lambda _: [folder("journal", "removed")]}
     if case.search is not None:
         verbs["search"] = case.search
     await look_at(
         screen(case.query, mode=mode, theme=case.theme, vim=case.vim, verbs=verbs), bring_about, case.sizes
     )
+
+
+def folder(name: str, use: SourceUse = "watched", **facts: Any) -> Source:
+    return Source(SourceId(name), name, f"/home/me/{name}", use=use, **facts)
+
+
+def three_folders(real: Workspace) -> list[Source]:
+    return [
+        *without_place(real),
+        folder("work", "paused", state="indexed", documents=1_204, chunks=9_310, stars=1_500),
+        folder("archive", state="paused", documents=88, chunks=412),
+    ]
 
 
 def without_place(real: Workspace) -> list[Source]:
