@@ -180,7 +180,7 @@ def closeness(cosine: float) -> str:
 def headline(facts: Facts) -> str:
     """Why a hit has its place."""
     hit, fused, detail = facts.hit, facts.fused, facts.hit.retrieval
-    is_keyword = hit.score_kind == "bm25"
+    is_keyword = hit.score_kind == "bm25" and fused is None
     by_words = (fused.evidence.lexical_rank if fused else detail.lexical_rank) is not None
     is_named = fused.named if fused else hit.score_kind == "name"
     clauses: list[str] = []
