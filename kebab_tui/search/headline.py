@@ -174,6 +174,8 @@ class Facts:
 
 
 def closeness(cosine: float) -> str:
+    """In words, by the cosine as it is printed."""
+    cosine = round(cosine, _DIGITS)
     return "close" if cosine >= CLOSE else "somewhat close" if cosine >= SOMEWHAT_CLOSE else "not close"
 
 
