@@ -133,6 +133,7 @@ def test_zsh_inserts_the_pick_and_enter_opens_it(desk: Desk) -> None:
 
 def test_tmux_opens_a_popup_and_pastes_the_citation(desk: Desk) -> None:
     config = desk.file("tmux.conf", recipe("tmux"))
+    inner = Terminal(desk.place / "inner")
     desk.start("tmux", "-S", str(desk.place / "inner"), "-f", config, "new", "cat")
     try:
         desk.terminal.wait_for("[0] 0:cat")
@@ -144,7 +145,7 @@ def test_tmux_opens_a_popup_and_pastes_the_citation(desk: Desk) -> None:
         desk.pick()
         desk.terminal.wait(lambda: f"{ODD}:L1-L6" in desk.terminal.screen.replace("\n", ""))
     finally:
-        desk.terminal.keys("C-b", ":kill-server", "Enter")
+        inner.close()
 
 
 def test_the_lines_for_a_shell_are_safe_with_every_name(desk: Desk) -> None:
