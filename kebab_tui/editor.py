@@ -195,7 +195,8 @@ _FLAGS = ("--line", "{line}", "--column", "{column}", "{path}")
 _JETBRAINS = "idea pycharm webstorm goland clion rider phpstorm rubymine rustrover datagrip"
 
 _FAMILIES: tuple[tuple[str, EditorFamily], ...] = (
-    ("vi vim nvim lvim view vimx rvim", _VIM),
+    ("vim nvim lvim view vimx rvim", _VIM),
+    ("vi", _VIM._replace(many="first")),  # it need not be vim
     ("nano rnano", EditorFamily("terminal", ("+{line},{column}", "{path}"))),
     ("kak", EditorFamily("terminal", ("+{line}:{column}", "--", "{path}"), many="script")),
     ("micro", EditorFamily("terminal", _PLUS_COLON, for_many=("-parsecursor", "true", _COLON))),

@@ -7,7 +7,7 @@ what put it there beside its score. The parts of a comparison add up to the diff
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kebab_tui.domain.hit import Correction, SearchHit
@@ -174,13 +174,15 @@ class Facts:
 
 
 def closeness(cosine: float) -> str:
+    """In words, by the cosine as it is printed."""
+    cosine = round(cosine, _DIGITS)
     return "close" if cosine >= CLOSE else "somewhat close" if cosine >= SOMEWHAT_CLOSE else "not close"
 
 
 def headline(facts: Facts) -> str:
     """Why a hit has its place."""
     hit, fused, detail = facts.hit, facts.fused, facts.hit.retrieval
-    is_keyword = hit.score_kind == "bm25"
+    is_keyword = hit.score_kind == "bm25" and fused is None
     by_words = (fused.evidence.lexical_rank if fused else detail.lexical_rank) is not None
     is_named = fused.named if fused else hit.score_kind == "name"
     clauses: list[str] = []
@@ -235,7 +237,10 @@ def _remarks(facts: Facts, *, by_words: bool) -> list[str]:
         if not settings.rerank:
             legs = {"words": fused.evidence.lexical_rank, "meaning": fused.evidence.vector_rank}
             ranks = [f"{rank:,} by {leg}" for leg, rank in legs.items() if rank is not None]
-            remarks.append(f"ordered by its ranks: {' and '.join(ranks)}")
+            order = (
+                f"ordered by its ranks: {' and '.join(ranks)}" if ranks else "no list of the fusion has it"
+            )
+            remarks.append(order)
         elif fused.kept_place:
             remarks.append("its place was kept for the other language")
         elif fused.name_place:
@@ -251,7 +256,7 @@ def _remarks(facts: Facts, *, by_words: bool) -> list[str]:
     return remarks
 
 
-# HitComparison
+# Comparison
 
 
 def score_parts(tree: Explanation) -> dict[str, tuple[float, float]]:
@@ -311,9 +316,7 @@ def compare(mine: Compared, other: Compared, settings: FusionSettings | None) ->
         parts.append(ComparedPart(label, value, theirs, measure, their_measure))
     reason = _reason(mine, other, settings)
     found = HitComparison(other.rank, mine.tree.value, other.tree.value, tuple(parts), "", reason)
-    return HitComparison(
-        found.other_rank, found.score, found.other_score, found.parts, _text(found, mine, other), reason
-    )
+    return replace(found, text=_text(found, mine, other))
 
 
 def _ordering(tree: Explanation) -> str:
@@ -396,7 +399,7 @@ def _part_clause(part: ComparedPart, loss: str, mine: Compared, other: Compared,
             return "same name" if part.value else ""
         return f"{'a less' if is_less else 'a more'} similar name {measures}{number}"
     if part.label == "words" and step == "rerank":
-        return _words_clause(is_same, is_less, measures, number, part, mine, other)
+        return _compared_words(is_same, is_less, measures, number, part, mine, other)
     if is_same:
         return ""
     if part.label == "words":
@@ -404,7 +407,7 @@ def _part_clause(part: ComparedPart, loss: str, mine: Compared, other: Compared,
     return f"{'less' if is_less else 'more'} of “{part.label}”{number}"
 
 
-def _words_clause(
+def _compared_words(
     is_same: bool,
     is_less: bool,
     measures: str,

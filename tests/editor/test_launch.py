@@ -85,6 +85,7 @@ A, B, C = FilePlace("/n/a.md", 12), FilePlace("/n/b c'd.md", 34), FilePlace("/n/
     [
         ("vim", "vim -c TOUR -- A B C"),
         ("gvim -f", "gvim -f -c TOUR -- A B C"),
+        ("vi", "vi +12 -- A B C"),
         ("nano", "nano +12,1 A +34,1 B +7,1 C"),
         ("micro", "micro -parsecursor true A:12:1 B:34:1 C:7:1"),
         ("kak", "kak -e KAK"),

@@ -57,7 +57,8 @@ def test_each_file_is_at_its_line(
     made = Editor(tuple(shlex.split(editor)), "EDITOR").at_all(places)
     assert made.at_line
     terminal.start(
-        ["env", "--", *made.argv], {"TERM": "screen-256color", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
+        ["env", "-C", str(tmp_path), "--", *made.argv],
+        {"TERM": "screen-256color", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"},
     )
     terminal.wait(lambda: f"o line {LINES[first]} end" in terminal.cursor_line)
     terminal.keys(*second)
@@ -75,7 +76,8 @@ def test_very_many_files_are_no_trouble(terminal: Terminal, tmp_path: Path, prog
         places.append(FilePlace(str(path), 1 + number % 30))
     made = Editor((program, "-u", "NONE"), "EDITOR").at_all(places)
     terminal.start(
-        ["env", "--", *made.argv], {"TERM": "screen-256color", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
+        ["env", "-C", str(tmp_path), "--", *made.argv],
+        {"TERM": "screen-256color", "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"},
     )
     terminal.wait(lambda: terminal.cursor_line.startswith("0 line 1"))
     terminal.keys(":last", "Enter")
