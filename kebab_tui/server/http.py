@@ -27,6 +27,8 @@ Send = Callable[[_Message], Awaitable[None]]
 _ONCE = ("host", "origin", "authorization", "content-type", "content-length", "sec-fetch-site")
 """Headers that decide who may ask: two of one kind could be read in two ways."""
 _ON_ALL = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+_CLOSE = ((b"connection", b"close"),)
+"""Behind a body that is not read, no further request can be found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +66,24 @@ class HttpApp:
 
     async def __call__(self, scope: _Message, receive: Receive, send: Send) -> None:
         started = False
+        unread = any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
+
+        async def receiving() -> _Message:
+            nonlocal unread
+            message = await receive()
+            unread = unread and message.get("more_body", False)
+            return message
 
         async def sending(message: _Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message = {**message, "headers": [*message.get("headers", ()), *_ON_ALL]}
+                headers = [*message.get("headers", ()), *_ON_ALL, *(_CLOSE if unread else ())]
+                message = {**message, "headers": headers}
             await send(message)
 
         try:
-            reply = await self._reply(scope, receive, sending)
+            reply = await self._reply(scope, receiving, sending)
         except Gone:
             return
         except Refused as error:
@@ -163,7 +173,6 @@ class HttpApp:
                 HTTPStatus.REQUEST_TIMEOUT,
                 "slow_body",
                 f"the body did not arrive within {self._limits.body_s:g} seconds",
-                connection="close",
             ) from None
         return b"".join(parts)
 

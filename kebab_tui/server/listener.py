@@ -37,6 +37,7 @@ LAST_CALLS_S = 5
 """For the running calls, once the server is told to stop."""
 MOST_CONNECTIONS = 256
 _MOST_HEADER_BYTES = 1 << 16
+_MOST_BYTES_AT_ONCE = 1 << 13
 _BACKLOG = 128
 _QUIET = ("uvicorn", "uvicorn.error", "uvicorn.access", "mcp", "asyncio", "sse_starlette")
 
@@ -61,7 +62,9 @@ def listen(host: str, port: int) -> list[socket.socket]:
 
 
 def _listening(address: str, port: int) -> socket.socket:
-    made = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    # Without the number of the protocol, asyncio leaves Nagle's algorithm on: 40 ms for each answer.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # at once after a restart
@@ -134,18 +137,40 @@ class _Server(uvicorn.Server):
         yield
 
 
+class _LingeringTransport:
+    """The transport of a connection; a close that would lose the answer to an unread body lingers."""
+
+    def __init__(self, transport: Any, connection: HttpConnection) -> None:
+        self._transport = transport
+        self._connection = connection
+        # At once, the loop would parse 256 KB, which may be 50,000 chunks.
+        transport.max_size = _MOST_BYTES_AT_ONCE
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def close(self) -> None:
+        is_unread = self._connection.conn.their_state in (h11.SEND_BODY, h11.ERROR)
+        if is_unread and not self._transport.is_closing():
+            self._transport.write_eof()
+            self._connection.linger()
+        else:
+            self._transport.close()
+
+
 class HttpConnection(H11Protocol):
     """One connection; closes itself when the client stalls."""
 
     _deadline: asyncio.TimerHandle | None = None
     _stalled_since = 0.0
+    _is_discarding = False
 
     @property
     def _is_answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)  # type: ignore[arg-type]
+        super().connection_made(_LingeringTransport(transport, self))  # type: ignore[arg-type]
         self._expect()
         self._make_room()
 
@@ -154,6 +179,8 @@ class HttpConnection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._is_discarding:
+            return
         try:
             super().data_received(data)
         except h11.LocalProtocolError:  # bytes behind an answer that ended the connection
@@ -165,9 +192,14 @@ class HttpConnection(H11Protocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        rest_of_body = self.conn.their_state is h11.SEND_BODY  # that nobody reads
-        if not self._is_answering and (rest_of_body or self.conn.trailing_data[0]):
+        if not self._is_answering and self.conn.trailing_data[0]:  # a part of the next request
             self._expect()
+
+    def linger(self) -> None:
+        """End our side, and drop what else arrives: left unread, it could cost the client the answer."""
+        self._is_discarding = True
+        self._unset_keepalive_if_required()
+        self._expect()
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -280,6 +280,17 @@ def test_a_client_that_drips_is_cut_off(hasty: Served) -> None:
     connection.close()
 
 
+def test_a_flood_is_answered_dropped_and_cut_off(hasty: Served) -> None:
+    """A million chunks of one byte each take long to parse: behind an answer none is."""
+    head = f"POST {SEARCH} HTTP/1.1\r\nHost: 127.0.0.1:{hasty.port}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    connection = hasty.send(head.encode())
+    with pytest.raises(OSError):  # noqa: PT012
+        while True:
+            connection.sendall(b"1\r\nx\r\n" * 10_000)
+    assert rest_of(connection).startswith(b"HTTP/1.1 401 ")
+    assert hasty.is_well()
+
+
 def test_a_client_that_does_not_read_is_cut_off(hasty: Served) -> None:
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
