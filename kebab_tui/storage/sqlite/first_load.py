@@ -1,13 +1,14 @@
-"""Leaves indexes with random keys out of a first load, and makes them at its end.
+"""Writes less during a first load: indexes with random keys are made at its end, checkpoints are rare.
 
-Each commit of a load would write most pages of such an index again: of the 17 GB that the log took for a
-million passages, half. An index that is missing slows down only `chunks_named` and what needs an index of
-texts that have vectors: the writer makes it before it stores one. A killed load leaves the indexes out; the
-next writer makes them at its end, or at the end of the load that it continues.
+Each commit of a load writes most pages of such an index again, first to the log and then to the
+database. Without them, searches by words and the vectors find all that is stored; looking up a name, a
+tag or a link reads the whole table of facets, a chunk by its id the table of chunks. A killed load leaves
+the indexes out; the next writer makes them at its end, or at the end of the load that it continues.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
 
 from kebab_tui.storage.sqlite import schema
@@ -15,9 +16,12 @@ from kebab_tui.storage.sqlite import schema
 _FEWEST_FILES = 2_000
 _SHARE = 2
 """A load has at least half as many files as the index."""
-_CHECKPOINT_PAGES = 32_768
-"""Pages that several commits change go into the database once."""
-_INDEXES = {"chunks_by_name": schema.CHUNKS_BY_NAME, "chunks_by_vector": schema.CHUNKS_BY_VECTOR}
+_SMALLEST_LOG = 128 << 20
+_INDEXES = {
+    "chunks_by_name": schema.CHUNKS_BY_NAME,
+    "chunks_by_vector": schema.CHUNKS_BY_VECTOR,
+    "facets_by_value": schema.FACETS_BY_VALUE,
+}
 
 
 def is_first_load(connection: sqlite3.Connection, files: int) -> bool:
@@ -29,8 +33,9 @@ def is_first_load(connection: sqlite3.Connection, files: int) -> bool:
 
 
 def leave_out(connection: sqlite3.Connection) -> None:
-    """Drop the indexes; that of vectors only while there are none."""
+    """Drop the indexes; that of vectors only while there are none, as each of them is looked up in it."""
     connection.execute("DROP INDEX IF EXISTS chunks_by_name")
+    connection.execute("DROP INDEX IF EXISTS facets_by_value")
     if connection.execute("SELECT 1 FROM embeddings LIMIT 1").fetchone() is None:
         connection.execute("DROP INDEX IF EXISTS chunks_by_vector")
 
@@ -41,5 +46,8 @@ def missing(connection: sqlite3.Connection) -> list[str]:
     return [statement for name, statement in _INDEXES.items() if (name,) not in there]
 
 
-def checkpoint_rarely(connection: sqlite3.Connection) -> None:
-    connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+def checkpoint_rarely(connection: sqlite3.Connection, path: str) -> None:
+    """Checkpoint once the log is as large as the database, which then has doubled."""
+    log = os.path.getsize(f"{path}-wal")
+    if log > max(_SMALLEST_LOG, os.path.getsize(path)):
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")

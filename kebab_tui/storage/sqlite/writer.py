@@ -111,18 +111,22 @@ class StoreWriter:
                 batch = Batch(connection, self._revision() + 1)
                 for change in changes:
                     batch.add(change)
-                return self._finish(batch)
+                applied = self._finish(batch)
             except UNSTORABLE:
                 connection.execute("ROLLBACK")
                 connection.execute("BEGIN IMMEDIATE")
-                return self._apply_one_by_one(connection, changes)
+                applied = self._apply_one_by_one(connection, changes)
+        if self._is_loading:
+            with translated(self._folder.database):
+                first_load.checkpoint_rarely(connection, self._folder.database)
+        return applied
 
     def begin_load(self, files: int) -> None:
         """So many files follow: a first load leaves out indexes that each commit would write again."""
         if first_load.is_first_load(self._connection, files):
             with self._transaction() as connection:
                 first_load.leave_out(connection)
-            first_load.checkpoint_rarely(self._connection)
+            self._connection.execute("PRAGMA wal_autocheckpoint = 0")
             self._is_loading = True
 
     def end_load(self) -> None:
