@@ -3,8 +3,8 @@
     python -m tests.benchmarks.bench_million FOLDER [SMALLER] [--only PART...]
 
 FOLDER, SMALLER: made by `python -m tests.benchmarks.million`. Saves a note in FOLDER and adds runs to
-its index. Of memory the private pages count: those that differ from any file. The system drops the pages
-of a mapped file when it needs room, and all processes share them.
+its index. Of memory the private pages count, those of no file. The system drops the pages of a mapped
+file when it needs room, and all processes share them.
 """
 
 from __future__ import annotations

@@ -42,10 +42,10 @@ def children(pid: int) -> list[int]:
 
 
 def private_mb(pid: int) -> float:
-    """What no other process has and no file: the system can neither share it nor drop it. Linux only."""
+    """What is of no file: the system can neither share it nor drop it. Linux only."""
     try:
         with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
-            found = re.findall(r"^(?:Private_Dirty|Swap): +(\d+) kB", file.read(), re.MULTILINE)
+            found = re.findall(r"^(?:Anonymous|Swap): +(\d+) kB", file.read(), re.MULTILINE)
     except OSError:
         return 0.0
     return sum(map(int, found)) / 1024
