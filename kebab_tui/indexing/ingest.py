@@ -32,7 +32,7 @@ from kebab_tui.indexing.session import Session, check_overlap, source_id_for
 from kebab_tui.settings.settings import Settings, SourceSettings
 from kebab_tui.storage.ports import KnownFile, Reader, Writer
 
-_COMMIT_CHUNKS = 48_000
+_COMMIT_CHUNKS = 24_000
 _COMMIT_SECONDS = 1.0
 
 

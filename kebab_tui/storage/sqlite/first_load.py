@@ -8,15 +8,19 @@ the indexes out; the next writer makes them at its end, or at the end of the loa
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 
 from kebab_tui.storage.sqlite import schema
+from kebab_tui.storage.sqlite.connection import cache_as_usual, checkpoint_as_usual
 
 _FEWEST_FILES = 2_000
 _SHARE = 2
 """A load has at least half as many files as the index."""
 _SMALLEST_LOG = 128 << 20
+_CACHE_KB = 256 << 10
+"""The pages that a commit changes: what does not fit goes to the log more than once."""
 _INDEXES = {
     "chunks_by_name": schema.CHUNKS_BY_NAME,
     "chunks_by_vector": schema.CHUNKS_BY_VECTOR,
@@ -46,8 +50,21 @@ def missing(connection: sqlite3.Connection) -> list[str]:
     return [statement for name, statement in _INDEXES.items() if (name,) not in there]
 
 
+def prepare(connection: sqlite3.Connection) -> None:
+    """Leave checkpoints to `checkpoint_rarely`, and keep what a commit changes in memory."""
+    connection.execute("PRAGMA wal_autocheckpoint = 0")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+
+
+def finish(connection: sqlite3.Connection) -> None:
+    """Back to the usual settings."""
+    checkpoint_as_usual(connection)
+    cache_as_usual(connection)
+    connection.execute("PRAGMA shrink_memory")
+
+
 def checkpoint_rarely(connection: sqlite3.Connection, path: str) -> None:
     """Checkpoint once the log is as large as the database, which then has doubled."""
-    log = os.path.getsize(f"{path}-wal")
-    if log > max(_SMALLEST_LOG, os.path.getsize(path)):
-        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    with contextlib.suppress(OSError):  # SQLite meets the same error and reports it better
+        if os.path.getsize(f"{path}-wal") > max(_SMALLEST_LOG, os.path.getsize(path)):
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")

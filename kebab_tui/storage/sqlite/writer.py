@@ -24,7 +24,7 @@ from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite import first_load, recovery, rows, schema, vocabulary
 from kebab_tui.storage.sqlite.batch import UNSTORABLE, Batch
 from kebab_tui.storage.sqlite.checksum import PageChecksums, generation_of
-from kebab_tui.storage.sqlite.connection import checkpoint_as_usual, meta_value, open_writer, translated
+from kebab_tui.storage.sqlite.connection import meta_value, open_writer, translated
 
 _OBSOLETE = "gone_from_full_text"
 """The key in `meta` of the number of rows that changed or went since the last merge.
@@ -126,7 +126,7 @@ class StoreWriter:
         if first_load.is_first_load(self._connection, files):
             with self._transaction() as connection:
                 first_load.leave_out(connection)
-            self._connection.execute("PRAGMA wal_autocheckpoint = 0")
+            first_load.prepare(self._connection)
             self._is_loading = True
 
     def end_load(self) -> None:
@@ -135,7 +135,7 @@ class StoreWriter:
             with self._transaction() as connection:
                 for statement in first_load.missing(connection):
                     connection.execute(statement)
-            checkpoint_as_usual(self._connection)
+            first_load.finish(self._connection)
             self._is_loading = False
 
     def _apply_one_by_one(self, connection: sqlite3.Connection, changes: Sequence[Change]) -> Applied:
