@@ -209,7 +209,7 @@ class FileChange:
     saved_ns: int | None = None
 
 
-_COMMIT_SHARE = 1 / 20
+_COMMIT_SHARE = 1 / 5
 """Of the time since the load began, as long as a commit waits."""
 
 

@@ -42,6 +42,8 @@ from kebab_tui.vectors.sync import VectorLog
 
 Resolve: TypeAlias = Callable[[Among], Sequence[ChunkRow]]
 """Lists the chunks; the same object as long as they do not change."""
+Room: TypeAlias = Callable[[int, int], Codes]
+"""Makes room for so many codes of so many numbers."""
 COMPACTION_THREAD = "kebab-vectors-compaction"
 
 _DELETED_MOST, _DELETED_SHARE = 256, 20
@@ -50,7 +52,12 @@ _DELTA_MOST, _DELTA_SHARE = 4_096, 32
 _BLOCK = 8_192
 _CACHED_FILTERS = 8
 _READ_BLOCK = 4_096
+_BLOCKS_IN_A_ROOM = 16
 _SAMPLED = 64
+
+
+def in_memory(count: int, dims: int) -> Codes:
+    return np.empty((count, dims), np.float16)
 
 
 class FaissIndex:
@@ -294,10 +301,12 @@ class VectorSnapshot:
         too_many_deleted = self.deleted > max(_DELETED_MOST, size // _DELETED_SHARE)
         return too_many_deleted or len(self.delta) > max(_DELTA_MOST, size // _DELTA_SHARE)
 
-    def compacted(self, exact_up_to: int, stopped: Callable[[], bool]) -> VectorSnapshot | None:
+    def compacted(
+        self, exact_up_to: int, stopped: Callable[[], bool], room: Room = in_memory
+    ) -> VectorSnapshot | None:
         """The same vectors in one base without deleted rows; None if stopped."""
         slots = self._live_slots()
-        base, places = _arranged([self.base.rows[slots], self.delta.rows], self.base.dims)
+        base, places = _arranged([self.base.rows[slots], self.delta.rows], self.base.dims, room)
         for begin in range(0, len(slots), _BLOCK):
             if stopped():
                 return None
@@ -323,11 +332,13 @@ class VectorSnapshot:
         return np.concatenate([self.base.codes[in_base], self.delta.codes[in_delta]])
 
 
-def snapshot_of(blocks: Iterable[tuple[Rows, Codes]], dims: int, exact_up_to: int) -> VectorSnapshot:
+def snapshot_of(
+    blocks: Iterable[tuple[Rows, Codes]], dims: int, exact_up_to: int, room: Room = in_memory
+) -> VectorSnapshot:
     """A new snapshot from blocks of rows in any order."""
-    taken = list(blocks)
+    taken = list(blocks if room is in_memory else _moved(blocks, room))
     nothing = np.empty(0, np.int64)
-    base, places = _arranged([nothing, *(rows for rows, _ in taken)], dims)
+    base, places = _arranged([nothing, *(rows for rows, _ in taken)], dims, room)
     while taken:  # free each block once it is copied, to keep one copy in memory
         _, codes = taken.pop()
         base.codes[places[len(places) - len(codes) :]] = codes
@@ -337,13 +348,23 @@ def snapshot_of(blocks: Iterable[tuple[Rows, Codes]], dims: int, exact_up_to: in
     return VectorSnapshot(base, None, FaissSegment(nothing, dims))
 
 
-def _arranged(rows: Sequence[Rows], dims: int) -> tuple[FaissSegment, Slots]:
+def _moved(blocks: Iterable[tuple[Rows, Codes]], room: Room) -> Iterator[tuple[Rows, Codes]]:
+    """The same in fewer blocks, each in a room of its own."""
+    rest = iter(blocks)
+    while some := list(itertools.islice(rest, _BLOCKS_IN_A_ROOM)):
+        codes = np.concatenate([codes for _, codes in some])
+        there = room(*codes.shape)
+        there[:] = codes
+        yield np.concatenate([rows for rows, _ in some]), there
+
+
+def _arranged(rows: Sequence[Rows], dims: int, room: Room) -> tuple[FaissSegment, Slots]:
     """A segment for these rows, and the slot of each; its codes are not set yet."""
     together = np.concatenate(rows)
     order = np.argsort(together, kind="stable")
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
-    return FaissSegment(together[order], dims), places
+    return FaissSegment(together[order], dims, room(len(order), dims)), places
 
 
 def stored_vectors(log: VectorLog, dims: int) -> Iterator[tuple[Rows, Codes]]:

@@ -39,7 +39,7 @@ import numpy.typing as npt
 
 from kebab_tui import own_files
 from kebab_tui.domain.errors import VectorError
-from kebab_tui.vectors.faiss_index import VectorSnapshot
+from kebab_tui.vectors.faiss_index import Room, VectorSnapshot, in_memory
 from kebab_tui.vectors.segment import Codes, FaissSegment, Rows, SlotMask
 
 _MAGIC = b"kebabvec"
@@ -54,7 +54,7 @@ _NOT_FINITE = 0x7C00
 """The exponent of infinity and NaN in fp16."""
 _BLOCK = 256 << 10
 """Bytes per checksum block, small enough for the processor's cache. Part of the format."""
-_CHECKED = ".checked"
+_CHECKED, _SCRATCH = ".checked", ".scratch"
 _CHECKED_MOST_BYTES = 4_096
 _CHECK_EVERY_S = 7 * 24 * 3_600
 
@@ -137,6 +137,31 @@ def discard(path: str) -> None:
     for name in (path, f"{path}.new", path + _CHECKED):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
+
+
+def on_disk(path: str) -> Room:
+    """Room in scratch files beside the file, which the system writes out when memory is short.
+
+    A process that builds a large index then holds it once, in the cache of the disk. Each scratch file has
+    no name, so that a killed process leaves none; its blocks are reserved, because a full disk would end a
+    process that writes to mapped memory. Without room there, or on other systems, memory is used.
+    """
+
+    def room(count: int, dims: int) -> Codes:
+        size = _NUMBER_BYTES * count * dims
+        if size and hasattr(os, "posix_fallocate"):
+            with contextlib.suppress(OSError):
+                scratch = own_files.create(path + _SCRATCH, os.O_RDWR)
+                try:
+                    os.unlink(path + _SCRATCH)
+                    os.posix_fallocate(scratch, 0, size)
+                    mapped = mmap.mmap(scratch, size)
+                finally:
+                    os.close(scratch)
+                return np.frombuffer(mapped, np.float16).reshape(count, dims)
+        return in_memory(count, dims)
+
+    return room
 
 
 @contextlib.contextmanager

@@ -173,13 +173,13 @@ class VectorFollower:
             is_worth_it = is_old or self._unsaved > count // _UNSAVED_SHARE
         if not is_worth_it or not self._may_save():
             return ""
-        from kebab_tui.vectors.file import Saved, write
+        from kebab_tui.vectors.file import Saved, on_disk, write
 
         snapshot = self._index.snapshot
         # Without this, processes that only open, replay and save would never compact the file.
         compacted = None
         if snapshot.needs_compaction():
-            compacted = snapshot.compacted(self._exact_up_to, lambda: False)
+            compacted = snapshot.compacted(self._exact_up_to, lambda: False, on_disk(self._path))
         try:
             write(self._path, self._model, Saved(compacted or snapshot, self._revision))
         except OSError as error:
@@ -223,6 +223,8 @@ class VectorFollower:
             self.index.replace(self._from_file(log)[0])
 
     def _rebuilt(self, log: VectorLog) -> VectorSnapshot:
-        from kebab_tui.vectors.faiss_index import snapshot_of, stored_vectors
+        from kebab_tui.vectors.faiss_index import in_memory, snapshot_of, stored_vectors
+        from kebab_tui.vectors.file import on_disk
 
-        return snapshot_of(stored_vectors(log, self._dims), self._dims, self._exact_up_to)
+        room = on_disk(self._path) if self._may_save() else in_memory
+        return snapshot_of(stored_vectors(log, self._dims), self._dims, self._exact_up_to, room)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -185,3 +186,25 @@ def test_a_file_of_the_earlier_format_is_replaced_quietly(tmp_path: Path) -> Non
     assert rows_in(follower.index.nearest(unit(50)[6], 1)) == [7]
     assert follower.close() == ""
     assert follower_of(store, tmp_path).open().how == "loaded"
+
+
+def test_a_large_index_is_built_on_disk_and_leaves_no_scratch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = DictStore()
+    store.add(unit(9_000))
+    follower = follower_of(store, tmp_path)
+    follower.open()
+    assert not follower.index.snapshot.base.codes.flags.owndata
+    assert os.listdir(tmp_path) == []
+    assert follower.close() == ""
+    assert sorted(os.listdir(tmp_path)) == [sync.FILE_NAME, f"{sync.FILE_NAME}.checked"]
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+    room = index_file.on_disk(str(tmp_path / "x"))
+    assert room(10, DIMS).flags.owndata, "without space there, in memory"
+    assert room(0, DIMS).shape == (0, DIMS)
+    assert sorted(os.listdir(tmp_path)) == [sync.FILE_NAME, f"{sync.FILE_NAME}.checked"]

@@ -85,6 +85,10 @@ def checkpoint_as_usual(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
 
 
+def cache_as_usual(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA cache_size = -32768")
+
+
 def open_reader(path: str) -> sqlite3.Connection:
     """Open for reading only; NotIndexedError if there is no index yet."""
     try:
@@ -333,7 +337,7 @@ def _common_pragmas(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA busy_timeout = 5000")
     connection.execute("PRAGMA mmap_size = 0")
     connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute("PRAGMA cache_size = -32768")
+    cache_as_usual(connection)
 
 
 def _register_functions(connection: sqlite3.Connection) -> None:

@@ -34,6 +34,7 @@ FTS_HASH_BYTES = 64 << 20
 
 CHUNKS_BY_NAME = "CREATE INDEX chunks_by_name ON chunks(substr(chunk_id, 1, 8))"
 CHUNKS_BY_VECTOR = "CREATE INDEX chunks_by_vector ON chunks(embed_hash)"
+FACETS_BY_VALUE = "CREATE INDEX facets_by_value ON facets(kind, folded, doc_id)"
 """Indexes with random keys, which a first load leaves out and its end makes (`first_load`)."""
 
 TABLES = f"""
@@ -139,7 +140,7 @@ CREATE TABLE words(
 ) WITHOUT ROWID;
 """
 
-FACETS_TABLE = """
+FACETS_TABLE = f"""
 CREATE TABLE facets(
   doc_id TEXT NOT NULL REFERENCES documents(doc_id) ON DELETE CASCADE,
   ordinal INTEGER NOT NULL,
@@ -151,7 +152,7 @@ CREATE TABLE facets(
   extra TEXT,
   PRIMARY KEY (doc_id, ordinal)
 ) WITHOUT ROWID;
-CREATE INDEX facets_by_value ON facets(kind, folded, doc_id);
+{FACETS_BY_VALUE};
 """
 """`facets_by_value` finds the notes of a value, and of all values that begin with one."""
 

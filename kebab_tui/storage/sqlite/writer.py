@@ -25,7 +25,7 @@ from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite import first_load, recovery, rows, schema, top_lists, vocabulary
 from kebab_tui.storage.sqlite.batch import UNSTORABLE, Batch
 from kebab_tui.storage.sqlite.checksum import PageChecksums, generation_of
-from kebab_tui.storage.sqlite.connection import checkpoint_as_usual, meta_value, open_writer, translated
+from kebab_tui.storage.sqlite.connection import meta_value, open_writer, translated
 from kebab_tui.storage.sqlite.statistics import collection_of
 
 _OBSOLETE = "gone_from_full_text"
@@ -115,18 +115,22 @@ class StoreWriter:
                 batch = Batch(connection, self._revision() + 1)
                 for change in changes:
                     batch.add(change)
-                return self._finish(batch)
+                applied = self._finish(batch)
             except UNSTORABLE:
                 connection.execute("ROLLBACK")
                 connection.execute("BEGIN IMMEDIATE")
-                return self._apply_one_by_one(connection, changes)
+                applied = self._apply_one_by_one(connection, changes)
+        if self._is_loading:
+            with translated(self._folder.database):
+                first_load.checkpoint_rarely(connection, self._folder.database)
+        return applied
 
     def begin_load(self, files: int) -> None:
         """So many files follow: a first load leaves out indexes that each commit would write again."""
         if first_load.is_first_load(self._connection, files):
             with self._transaction() as connection:
                 first_load.leave_out(connection)
-            first_load.checkpoint_rarely(self._connection)
+            first_load.prepare(self._connection)
             self._is_loading = True
 
     def end_load(self) -> None:
@@ -135,7 +139,7 @@ class StoreWriter:
             with self._transaction() as connection:
                 for statement in first_load.missing(connection):
                     connection.execute(statement)
-            checkpoint_as_usual(self._connection)
+            first_load.finish(self._connection)
             self._is_loading = False
 
     def _apply_one_by_one(self, connection: sqlite3.Connection, changes: Sequence[Change]) -> Applied:

@@ -52,12 +52,12 @@ def measure(data: str, growing: str, notes: str, environ: Mapping[str, str], que
         for screen in (searching, silent):
             screen.wait_for(shows("commands"))
             screen.settle(2.0)
-        quiet = _typed(searching, silent, words[:queries])
+        quiet = typed(searching, silent, words[:queries])
         with _Building(data, growing, environ) as building:
             end = time.perf_counter() + _PATIENCE_S
             while not building.is_running and time.perf_counter() < end:
                 searching.listen(0.1)
-            busy = _typed(searching, silent, words[queries:])
+            busy = typed(searching, silent, words[queries:])
             was_building = building.is_running
         held = rss_mb(searching.process.pid)
     return [
@@ -86,7 +86,7 @@ def _compared(when: str, echoes: Echoes, goals: tuple[float | None, float | None
     return figures
 
 
-def _typed(searching: Terminal, silent: Terminal, queries: Sequence[str]) -> Echoes:
+def typed(searching: Terminal, silent: Terminal, queries: Sequence[str]) -> Echoes:
     echoes = Echoes([], [])
     for number, query in enumerate(queries):
         turns = [(searching, echoes.searching), (silent, echoes.silent)]
