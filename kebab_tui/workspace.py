@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kebab_tui.domain.hit import Highlight, SearchHit, SearchResponse
     from kebab_tui.domain.ids import SourceId
     from kebab_tui.domain.links import LinkDirection, NoteLinks, SimilarNote
+    from kebab_tui.indexing.data_watch import DataFolderWatch
     from kebab_tui.indexing.embed import EmbeddingReport
     from kebab_tui.indexing.lookup import CitedPlace, Inspection, ListedFile
     from kebab_tui.indexing.pipeline import Recipe
@@ -629,6 +630,15 @@ class Workspace:
         The death of the indexing process changes no file: poll `live` as well.
         """
         return self._parts.index.change_check()
+
+    def watch_changes(self, changed: Callable[[], None]) -> DataFolderWatch:
+        """A watch that calls `changed`, in a thread of its own, when `change_check` is worth a call.
+
+        Start it with `keep`, and call that again now and then.
+        """
+        from kebab_tui.indexing.data_watch import DataFolderWatch
+
+        return DataFolderWatch((self._parts.index.folder,), changed, contents=True)
 
     def request_rescan(self, paths: Sequence[str] = (), *, retry: bool = False) -> None:
         """Ask the indexing process to rescan files or folders, or everything.

@@ -10,6 +10,7 @@ another thread.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 import time
@@ -66,6 +67,7 @@ from kebab_tui.tui.suggestions import Suggestion, ordered, shorter
 
 if TYPE_CHECKING:
     from kebab_tui.domain.links import LinkDirection, NoteLink
+    from kebab_tui.indexing.data_watch import DataFolderWatch
     from kebab_tui.indexing.status import LiveState
     from kebab_tui.search.find_names import FoundNote
     from kebab_tui.workspace import Workspace
@@ -76,9 +78,12 @@ _PATHS = 50
 """How many paths the why-not prompt offers."""
 
 _POLL_S = 0.1
-"""Interval of polls for commits: part of the delay until a saved note is shown."""
+"""Interval of polls for commits until the watch of the data folder has been started."""
+_REST_S = 1.0
+"""The same afterwards: the system may have no events to give."""
 _POLL_UNCHANGED_S = 1.0
 """Interval of polls without a changed file: a process may have died."""
+_TICK_S = 0.001
 _QUIET_S = 0.7
 """Pause between polls for commits while the user types and after each commit."""
 _COMPLETIONS_S = 5.0
@@ -146,6 +151,9 @@ class EngineThread:
         self._live: LiveState | None = None
         self._asked: set[ChunkRow] = set()
         """The hits on the screen, whose vectors the indexing process was asked for."""
+        self._watch: DataFolderWatch | None = None
+        self._has_heard = False
+        """Whether the watch has reported a change that is not looked at yet."""
         self._may_have_changed: Callable[[], bool] = lambda: True
         self._poll_anyway_at = 0.0
         self._is_read = False
@@ -166,6 +174,8 @@ class EngineThread:
         with self._wake:
             self._closing = True
             self._wake.notify()
+        if (watch := self._watch) is not None:
+            watch.close()
 
     # Requests, from the application
 
@@ -384,8 +394,7 @@ class EngineThread:
                     if message is not None:
                         self._post_result(message)
                 else:
-                    if self._warming is not None:
-                        self._warm_up(self._warming)
+                    self._prepare(workspace)
                     self._poll(workspace)
                     if self._long_job is not None:
                         self._step(workspace)
@@ -403,14 +412,30 @@ class EngineThread:
     def _next(self) -> tuple[_QueryJob | None, _Job | None]:
         """The query first, then jobs in order; neither when it is time to poll."""
         with self._wake:
-            if not (self._query or self._jobs or self._closing or self._has_steps):
-                self._wake.wait(_POLL_S)
+            if not (self._query or self._jobs or self._closing or self._has_steps or self._has_heard):
+                self._wake.wait(self._rest())
             query, self._query, self._cancelled = self._query, None, False
             if query is not None or not self._jobs:
                 return query, None
             if self._jobs[0].name == "completions":
                 self._jobs.rotate(-1)  # visible results first
             return None, self._jobs.popleft()
+
+    def _rest(self) -> float:
+        """How long to wait for a request or a change."""
+        if self._watch is None or self._long_job is not None:
+            return _POLL_S
+        now, due = time.monotonic(), math.inf
+        if self._completions_at:
+            due = max(self._completions_at, self._quiet_until)
+        if not self._is_read and self._quiet_until > now:
+            due = min(due, self._quiet_until)
+        return min(_REST_S, max(0.0, due - now) + _TICK_S)
+
+    def _hear(self) -> None:
+        with self._wake:
+            self._has_heard = True
+            self._wake.notify()
 
     def _search(self, workspace: Workspace, job: _QueryJob) -> None:
         query = job.query
@@ -454,6 +479,14 @@ class EngineThread:
             self._ready = None
         self._post(message)
 
+    def _prepare(self, workspace: Workspace) -> None:
+        """Load one more part of the engine; in the end, watch the data folder."""
+        if self._warming is not None:
+            self._warm_up(self._warming)
+        elif self._watch is None:
+            self._watch = workspace.watch_changes(self._hear)
+            self._watch.keep()
+
     def _warm_up(self, warming: Iterator[None]) -> None:
         """Load one more part of the engine while idle."""
         try:
@@ -471,19 +504,26 @@ class EngineThread:
             if (steps := self._steps) is None:
                 return
         end, has_more = time.monotonic() + _STEPS_S, True
+        is_done = False
         while has_more and time.monotonic() < end:
-            has_more = next(steps, False)
+            step = next(steps, None)
+            is_done, has_more = step is None, bool(step)
             if self._query is not None or self._jobs or self._closing or self._steps is not steps:
                 break
         with self._wake:
             if self._steps is steps:
                 self._has_steps = has_more
+                if is_done:
+                    self._long_job = self._steps = None
 
     def _poll(self, workspace: Workspace) -> None:
         """Report a changed status of the indexing process, commits and, later, new completions."""
         now = time.monotonic()
-        if self._may_have_changed() or now >= self._poll_anyway_at:
+        has_heard, self._has_heard = self._has_heard, False
+        if self._may_have_changed() or has_heard or now >= self._poll_anyway_at:
             self._poll_anyway_at = now + _POLL_UNCHANGED_S
+            if self._watch is not None:
+                self._watch.keep()
             self._is_read = False
             if (live := workspace.live()) != self._live:
                 self._live = live
