@@ -194,7 +194,7 @@ class IndexWorker:
 
     def _queue_scans(self) -> None:
         """Queue what other processes ask for, retries and periodic scans; cheap at any rate."""
-        if not self._has_heard and not self._schedule.is_time("scans", POLL_S):
+        if not (self._has_heard or self._rescans or self._schedule.is_time("scans", POLL_S)):
             return
         self._must_stop()  # it reads the requests
         rescans, self._rescans = self._rescans, []
@@ -255,7 +255,9 @@ class IndexWorker:
         )
         scanner = watched.scanner_for(batch)
         if batch.whole:
+            began = time.monotonic()
             report = ingest.source(source, scanner)
+            self._schedule.scan_took(batch.root, (reading_since or time.monotonic()) - began)
         else:
             report = ingest.paths(source, scanner, (*batch.paths, *batch.subtrees))
         watched.rejected = report.paused

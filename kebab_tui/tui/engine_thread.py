@@ -87,7 +87,8 @@ _TICK_S = 0.001
 _QUIET_S = 0.7
 """Pause between polls for commits while the user types and after each commit."""
 _COMPLETIONS_S = 5.0
-"""Completions are read again at most this often."""
+"""Completions are read again at most this often, and for at most a part of the time."""
+_COMPLETIONS_SHARE = 20
 _PAINT_S = 0.05
 """How long the semantic search waits until the keyword hits are painted."""
 _STEPS_S = 0.03
@@ -159,6 +160,7 @@ class EngineThread:
         self._is_read = False
         """Whether the revision was read since a file may have changed."""
         self._quiet_until = 0.0
+        self._completions_took = 0.0
         self._completions_at = 0.0
         """When to read the completions again; 0 if they are up to date."""
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
@@ -380,7 +382,7 @@ class EngineThread:
         self._ready = EngineReady(workspace)
         self._warming = workspace.warm_up(by_meaning=self._loads_model)
         with self._wake:
-            self._jobs.extendleft((_Job("completions", _completions), _Job("sources", _sources)))
+            self._jobs.extendleft((_Job("completions", self._read_completions), _Job("sources", _sources)))
         while not self._closing:
             query, job = self._next()
             generation = query.generation if query else job.generation if job else -1
@@ -420,6 +422,15 @@ class EngineThread:
             if self._jobs[0].name == "completions":
                 self._jobs.rotate(-1)  # visible results first
             return None, self._jobs.popleft()
+
+    def _read_completions(self, workspace: Workspace) -> Message | None:
+        began = time.monotonic()
+        with contextlib.suppress(KebabError):
+            if workspace.has_index:
+                completions = workspace.completions()
+                self._completions_took = time.monotonic() - began
+                return CompletionsReady(completions)
+        return None
 
     def _rest(self) -> float:
         """How long to wait for a request or a change."""
@@ -543,11 +554,13 @@ class EngineThread:
                 self._revision = revision
                 self._post_result(CorpusChanged())
                 self._quiet_until = now + _QUIET_S
-                self._completions_at = self._completions_at or now + _COMPLETIONS_S
+                self._completions_at = self._completions_at or now + max(
+                    _COMPLETIONS_S, _COMPLETIONS_SHARE * self._completions_took
+                )
                 return
         if self._completions_at and now > self._completions_at:
             self._completions_at = 0.0
-            self._send(_Job("completions", _completions))
+            self._send(_Job("completions", self._read_completions))
 
 
 def _search(workspace: Workspace, query: SearchQuery) -> SearchResponse:
@@ -656,10 +669,4 @@ def _read_names(workspace: Workspace) -> None:
 def _sources(workspace: Workspace) -> Message | None:
     with contextlib.suppress(KebabError):
         return SourcesCounted(len(workspace.sources()))
-    return None
-
-
-def _completions(workspace: Workspace) -> Message | None:
-    with contextlib.suppress(KebabError):
-        return CompletionsReady(workspace.completions()) if workspace.has_index else None
     return None
