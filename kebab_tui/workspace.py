@@ -245,7 +245,7 @@ class Workspace:
         try:
             with self._parts.index.reader.catalogue() as catalogue:
                 facets = {
-                    kind.id: catalogue.values(kind.id, 2 * MAX_COMPLETIONS)  # some are never typed
+                    kind.id: catalogue.values(kind.id, MAX_COMPLETIONS + 500)  # some are never typed
                     for kind in FACETS.values()
                     if kind.key is not None
                 }

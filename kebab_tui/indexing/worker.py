@@ -37,6 +37,8 @@ POLL_S = 0.1
 IDLE_S = 1.0
 """The same while idle: a watch reports requests and what else the queue has, but it may fail."""
 
+_REST_S = 0.5
+"""The longest rest of a process that waits for the lock without a look."""
 _MIN_SCAN_S = 1.0
 """The scan of a whole folder yields to saved notes, but not before it has run this long."""
 _FOLDER_CHECK_S = 1.0
@@ -108,7 +110,7 @@ class IndexWorker:
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0 and not self._callbacks.stopping():
             with self._resting:
-                self._resting.wait(min(left, self._poll_s / 2))
+                self._resting.wait(min(left, self._poll_s, _REST_S))
 
     def suspend(self) -> None:
         """Stop watching: another process took over."""
