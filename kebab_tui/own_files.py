@@ -16,6 +16,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+REQUESTS = "requests"
+"""The folder in the data folder with requests to the indexing process."""
 _BINARY = getattr(os, "O_BINARY", 0)
 _NEW = _BINARY | os.O_CREAT | os.O_EXCL
 """`O_EXCL` follows no link."""

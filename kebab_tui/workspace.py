@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kebab_tui.domain.ids import SourceId
     from kebab_tui.domain.links import LinkDirection, NoteLinks, SimilarNote
     from kebab_tui.domain.scope import SourcePart
+    from kebab_tui.indexing.data_watch import DataFolderWatch
     from kebab_tui.indexing.embed import EmbeddingReport
     from kebab_tui.indexing.folder_count import FolderCount
     from kebab_tui.indexing.lookup import CitedPlace, Inspection, ListedFile
@@ -255,7 +256,7 @@ class Workspace:
         try:
             with self._parts.index.reader.catalogue() as catalogue:
                 facets = {
-                    kind.id: catalogue.values(kind.id, 2 * MAX_COMPLETIONS)  # some are never typed
+                    kind.id: catalogue.values(kind.id, MAX_COMPLETIONS + 500)  # some are never typed
                     for kind in FACETS.values()
                     if kind.key is not None
                 }
@@ -742,6 +743,15 @@ class Workspace:
         The death of the indexing process changes no file: poll `live` as well.
         """
         return self._parts.index.change_check()
+
+    def watch_changes(self, changed: Callable[[], None]) -> DataFolderWatch:
+        """A watch that calls `changed`, in a thread of its own, when `change_check` is worth a call.
+
+        Start it with `keep`, and call that again now and then.
+        """
+        from kebab_tui.indexing.data_watch import DataFolderWatch
+
+        return DataFolderWatch((self._parts.index.folder,), changed, contents=True)
 
     def request_rescan(self, paths: Sequence[str] = (), *, retry: bool = False) -> None:
         """Ask the indexing process to rescan files or folders, or everything.

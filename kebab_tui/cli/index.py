@@ -275,7 +275,9 @@ def watch_command(
                 "no folder to watch yet", "run `kebab watch FOLDER` with the folder of your notes"
             )
         reporter = _WatchReporter(quiet=quiet, as_json=as_json)
-        callbacks = WatchCallbacks(interrupt.asked, reporter.change, reporter.state, reporter.following)
+        callbacks = WatchCallbacks(
+            interrupt.asked, reporter.change, reporter.state, reporter.following, interrupt.then
+        )
         summary = workspace.watch(folders, callbacks, "kebab watch")
     if not quiet:
         counted = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(summary.counts.items()))

@@ -10,6 +10,7 @@ import _thread
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -68,6 +69,7 @@ class Interrupt:
         self._asked = False
         self._reported = False
         self._before: list[tuple[int, Any]] = []
+        self._wake: Callable[[], None] = lambda: None
 
     def __enter__(self) -> Interrupt:
         if _in_main_thread():
@@ -83,6 +85,10 @@ class Interrupt:
     def work_began(self) -> None:
         """From now on, the first signal only requests a stop."""
         self._working = True
+
+    def then(self, wake: Callable[[], None]) -> None:
+        """What to call when a stop is requested; it may be called within a signal handler."""
+        self._wake = wake
 
     def asked(self) -> bool:
         """Whether to stop."""
@@ -104,6 +110,7 @@ class Interrupt:
                 outer(number, frame)
             raise KeyboardInterrupt
         self._asked = True  # `requested` reports it: a signal handler must not write to a stream
+        self._wake()
 
 
 def _press_again() -> None:

@@ -42,3 +42,8 @@ class WatchCallbacks:
     """Called after a change, a few times a second at most."""
     following: Callable[[Holder | None], None] = lambda _: None
     """Called once for each other process that writes; None if it is unknown."""
+    on_stop: Callable[[Callable[[], None]], None] | None = None
+    """Called once with a function to call when `stopping` becomes true, from any thread or signal handler.
+
+    Without it, the idle process asks ten times a second.
+    """

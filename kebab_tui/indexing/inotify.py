@@ -15,7 +15,7 @@ import itertools
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class TreeEvents:
                 self._inotify.remove_callbacks([watch])
 
 
-def _open_inotify() -> InotifyFD:
+def _open_inotify(wrap: Callable[[type[InotifyFD]], InotifyFD] = lambda kind: kind()) -> InotifyFD:
     # `on_queue_overflow` reports an overflow; watchdog also logs it, and without a handler Python would
     # print that onto the screen.
     logging.getLogger("watchdog").addHandler(SILENCE)
@@ -204,9 +204,77 @@ def _open_inotify() -> InotifyFD:
     except Exception as error:  # without inotify, libc and ctypes raise various errors
         raise NoEventsError(f"inotify is not available: {error}") from error
     try:
-        return InotifyFD()
+        return wrap(InotifyFD)
     except OSError as error:
         if error.errno == errno.EMFILE:
             reason = "the system's limit of inotify instances is reached (fs.inotify.max_user_instances)"
             raise NoEventsError(reason) from error
         raise NoEventsError(f"inotify: {error.strerror}") from error
+
+
+_SETTLE_S, _APART_S = 0.02, 0.08
+"""Before a report, so that what was begun is done, and after it."""
+
+
+def _at_intervals(report: Callable[[Sequence[InotifyEvent]], None]) -> Callable[[type[InotifyFD]], InotifyFD]:
+    """Opens an inotify instance whose thread reports what it read and then rests."""
+
+    def opened(kind: type[InotifyFD]) -> InotifyFD:
+        class AtIntervals(kind):  # type: ignore[misc,valid-type]  # watchdog is imported late
+            def run(self) -> None:
+                while self.should_keep_running():
+                    if events := self.read_events():
+                        self.stopped_event.wait(_SETTLE_S)
+                        report(events)
+                        self.stopped_event.wait(_APART_S)
+
+        return cast("InotifyFD", AtIntervals())
+
+    return opened
+
+
+class FolderEvents:
+    """Linux file events of a few folders, without those below them; at most ten calls of `changed` a second.
+
+    While it rests the system merges the events of one file: a bulk load writes thousands of times a second.
+    """
+
+    def __init__(self, folders: Sequence[bytes], changed: Callable[[], None], *, contents: bool) -> None:
+        self._folders = folders
+        self._changed = changed
+        self._ended = not folders
+        self._inotify = _open_inotify(_at_intervals(self._report))
+        from watchdog.observers.inotify_c import InotifyConstants as Flag
+
+        mask = Flag.IN_CREATE | Flag.IN_DELETE | Flag.IN_MOVED_TO | Flag.IN_DELETE_SELF | Flag.IN_MOVE_SELF
+        self._mask = cast("Mask", mask | Flag.IN_MODIFY if contents else mask)
+
+    def start(self) -> None:
+        self._inotify.start()  # first: an instance whose thread never ran stays open
+        try:
+            for number, folder in enumerate(self._folders):
+                wd = self._inotify.add_callback(folder, self._mask, self, cast("CallbackId", number))
+                self._ended |= wd == -1  # permission denied
+        except OSError as error:
+            self.close()
+            raise NoEventsError(f"inotify: {error.strerror}") from error
+
+    def is_alive(self) -> bool:
+        return not self._ended and self._inotify.is_alive()
+
+    def close(self) -> None:
+        self._inotify.stop()
+        if self._inotify.is_alive():
+            self._inotify.join(0.1)
+
+    def _report(self, events: Sequence[InotifyEvent]) -> None:
+        self._ended |= any(event.is_ignored or event.is_delete_self or event.is_move_self for event in events)
+        self._changed()
+
+    # watchdog's WatchCallback, which is not used: events are reported together.
+
+    def on_event(self, event: InotifyEvent) -> None: ...
+
+    def on_watch_deleted(self, wd: WatchDescriptor) -> None: ...
+
+    def on_queue_overflow(self) -> None: ...

@@ -24,6 +24,8 @@ DISK: Place = ("", b"")
 FIRST_S, LONGEST_S = 1.0, 30.0
 """Pauses before the first and between the last retries."""
 SCAN_EVERY_S = 600.0
+SCAN_SHARE = 250
+"""A scan that takes long comes less often: scans take at most one part of so many of the time."""
 QUIET_S = 5.0
 """The full check and merges start only after this long without changes: they delay saved notes."""
 EMBED_AGAIN_S = 1.0
@@ -53,6 +55,8 @@ class Schedule:
         self._embeds = embeds
         now = self._clock()
         self._asleep = seconds_asleep()
+        self._scan_s: dict[str, float] = {}
+        """What the last scan of each root took."""
         self._scanned_at = self._busy_at = self._embedded_at = now
         self._embed_at = now if embeds else math.inf
         self._saved_at = now - SAVES_APART_S
@@ -101,12 +105,16 @@ class Schedule:
             elif (root, path) != DISK:
                 del self._retries[root, path]
         has_slept = asleep - self._asleep > _ASLEEP_S
-        if has_slept or now - self._scanned_at >= SCAN_EVERY_S:
+        if has_slept or now - self._scanned_at >= max(SCAN_EVERY_S, SCAN_SHARE * sum(self._scan_s.values())):
             self._asleep, self._scanned_at = asleep, now
             for root in roots:
                 self.queue.reconcile(root, "the computer was asleep" if has_slept else "periodic scan")
 
     # What happened
+
+    def scan_took(self, root: str, seconds: float) -> None:
+        """How long the scan of a whole root took, reading left out."""
+        self._scan_s[root] = seconds
 
     def scanned(self, batch: PathBatch, unseen: Collection[bytes], is_rejected: bool) -> None:
         """A batch is in the index. No event announces that its unreadable paths are readable: retry them."""

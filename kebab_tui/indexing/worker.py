@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from kebab_tui import own_files
 from kebab_tui.domain.document import Fingerprint, Source
 from kebab_tui.domain.errors import TEMPORARY, ModelError, StoreDamagedError, VectorError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.formats.registry import upgrade_of
 from kebab_tui.indexing.callbacks import Callbacks, WatchCallbacks
+from kebab_tui.indexing.data_watch import DataFolderWatch
 from kebab_tui.indexing.embed import BackgroundEmbedding
 from kebab_tui.indexing.ingest import Ingest
 from kebab_tui.indexing.path_queue import PathBatch, PathQueue
@@ -30,8 +33,12 @@ from kebab_tui.indexing.watched_folders import WatchedFolders
 from kebab_tui.storage.ports import Index, Rescan
 
 POLL_S = 0.1
-"""Interval between two checks for requests."""
+"""Interval between two checks for requests during work."""
+IDLE_S = 1.0
+"""The same while idle: a watch reports requests and what else the queue has, but it may fail."""
 
+_REST_S = 0.5
+"""The longest rest of a process that waits for the lock without a look."""
 _MIN_SCAN_S = 1.0
 """The scan of a whole folder yields to saved notes, but not before it has run this long."""
 _FOLDER_CHECK_S = 1.0
@@ -65,6 +72,14 @@ class IndexWorker:
             self._queue, callbacks.stopping, config.recipe, without_events=config.once
         )
         self._requests = config.index.requests()
+        self._has_heard = False
+        """Whether the data folder has changed since requests were read."""
+        requests = os.path.join(config.index.folder, own_files.REQUESTS)
+        self._data_watch = DataFolderWatch((config.index.folder, requests), self._hear)
+        self._resting = threading.Condition()  # reentrant: a signal handler may notify
+        self._poll_s = POLL_S if callbacks.on_stop is None else IDLE_S
+        if callbacks.on_stop is not None:
+            callbacks.on_stop(self._wake)
         self._is_lock_wanted = False
         self._rescans: list[Rescan] = []
         self._grace = DeletionGracePeriod()
@@ -83,6 +98,8 @@ class IndexWorker:
         for source in self._watched.sources if rescan_all else added:
             self._complete.discard(source.source_id)
             self._queue.reconcile(source.root, "first scan")
+        with contextlib.suppress(OSError):
+            own_files.make_folder(os.path.join(self._config.index.folder, own_files.REQUESTS))
         self._schedule.want_embedding()
         self._is_lock_wanted = False
         self._count_notes()
@@ -94,7 +111,8 @@ class IndexWorker:
         """Sleep, regardless of events."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0 and not self._callbacks.stopping():
-            time.sleep(min(left, POLL_S))
+            with self._resting:
+                self._resting.wait(min(left, self._poll_s, _REST_S))
 
     def suspend(self) -> None:
         """Stop watching: another process took over."""
@@ -108,13 +126,24 @@ class IndexWorker:
             self._save_vectors()
 
     def close(self) -> None:
+        self._data_watch.close()
         self._watched.stop()
         self._unload_model()
         self.status.remove()
 
+    def _hear(self) -> None:
+        self._has_heard = True
+        self._queue.wake()
+
+    def _wake(self) -> None:
+        self._queue.wake()
+        with self._resting:
+            self._resting.notify_all()
+
     def _must_stop(self) -> bool:
         """Whether to end, or to let another process write; cheap enough to call for every file."""
-        if self._schedule.is_time("requests", POLL_S):
+        if self._has_heard or self._schedule.is_time("requests", POLL_S):
+            self._has_heard = False
             self._is_lock_wanted, requests = self._requests.look()
             for request in requests:
                 if isinstance(request, Rescan):
@@ -166,11 +195,12 @@ class IndexWorker:
                     session.writer.merge_full_text(lambda: self._must_stop() or self._queue.has_due())
                 self.is_done = is_done
                 if not is_done:
-                    self._queue.wait(POLL_S)
+                    self._data_watch.keep()
+                    self._queue.wait(self._poll_s)
 
     def _queue_scans(self) -> None:
         """Queue what other processes ask for, retries and periodic scans; cheap at any rate."""
-        if not self._schedule.is_time("scans", POLL_S):
+        if not (self._has_heard or self._rescans or self._schedule.is_time("scans", POLL_S)):
             return
         self._must_stop()  # it reads the requests
         rescans, self._rescans = self._rescans, []
@@ -231,7 +261,9 @@ class IndexWorker:
         )
         scanner = watched.scanner_for(batch)
         if batch.whole:
+            began = time.monotonic()
             report = ingest.source(source, scanner)
+            self._schedule.scan_took(batch.root, (reading_since or time.monotonic()) - began)
         else:
             report = ingest.paths(source, scanner, (*batch.paths, *batch.subtrees))
         watched.rejected = report.paused

@@ -27,7 +27,6 @@ from kebab_tui.storage.sqlite.connection import write_error
 if TYPE_CHECKING:
     from kebab_tui.storage.ports import Request
 
-_FOLDER = "requests"
 _WANT, _UNDO, _ASKED = ".want", ".undo", ".json"
 _MOST_BYTES = 64 << 20
 _UNFINISHED_S = 60
@@ -40,7 +39,7 @@ class RequestFolder:
     """The requests to the writer of one data folder."""
 
     def __init__(self, data_folder: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._path = os.path.join(data_folder, _FOLDER)
+        self._path = os.path.join(data_folder, own_files.REQUESTS)
         self._clock = clock
         self._check = ChangeCheck(self._path, clock=clock)
         self._names: list[str] = []

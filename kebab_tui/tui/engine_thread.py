@@ -10,6 +10,7 @@ another thread.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 import time
@@ -72,6 +73,7 @@ from kebab_tui.tui.suggestions import Suggestion, ordered, shorter
 if TYPE_CHECKING:
     from kebab_tui.domain.document import SourceUse
     from kebab_tui.domain.links import LinkDirection, NoteLink
+    from kebab_tui.indexing.data_watch import DataFolderWatch
     from kebab_tui.indexing.folder_count import FolderCount
     from kebab_tui.indexing.status import LiveState
     from kebab_tui.search.find_names import FoundNote
@@ -83,13 +85,17 @@ _PATHS = 50
 """How many paths the why-not prompt offers."""
 
 _POLL_S = 0.1
-"""Interval of polls for commits: part of the delay until a saved note is shown."""
+"""Interval of polls for commits until the watch of the data folder has been started."""
+_REST_S = 1.0
+"""The same afterwards: the system may have no events to give."""
 _POLL_UNCHANGED_S = 1.0
 """Interval of polls without a changed file: a process may have died."""
+_TICK_S = 0.001
 _QUIET_S = 0.7
 """Pause between polls for commits while the user types and after each commit."""
 _COMPLETIONS_S = 5.0
-"""Completions are read again at most this often."""
+"""Completions are read again at most this often, and for at most a part of the time."""
+_COMPLETIONS_SHARE = 20
 _PAINT_S = 0.05
 """How long the semantic search waits until the keyword hits are painted."""
 _STEPS_S = 0.03
@@ -166,11 +172,15 @@ class EngineThread:
         self._live: LiveState | None = None
         self._asked: set[ChunkRow] = set()
         """The hits on the screen, whose vectors the indexing process was asked for."""
+        self._watch: DataFolderWatch | None = None
+        self._has_heard = False
+        """Whether the watch has reported a change that is not looked at yet."""
         self._may_have_changed: Callable[[], bool] = lambda: True
         self._poll_anyway_at = 0.0
         self._is_read = False
         """Whether the revision was read since a file may have changed."""
         self._quiet_until = 0.0
+        self._completions_took = 0.0
         self._completions_at = 0.0
         """When to read the completions again; 0 if they are up to date."""
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
@@ -189,6 +199,8 @@ class EngineThread:
             self._closing = True
             self._wake.notify()
         self._removed.close()
+        if (watch := self._watch) is not None:
+            watch.close()
 
     # Requests, from the application
 
@@ -469,7 +481,7 @@ class EngineThread:
         self._ready = EngineReady(workspace)
         self._warming = workspace.warm_up(by_meaning=self._loads_model)
         with self._wake:
-            self._jobs.extendleft((_Job("completions", _completions), _Job("sources", _sources)))
+            self._jobs.extendleft((_Job("completions", self._read_completions), _Job("sources", _sources)))
         while not self._closing:
             query, job = self._next()
             self._find_scope(workspace)
@@ -484,8 +496,7 @@ class EngineThread:
                     if message is not None:
                         self._post_result(message)
                 else:
-                    if self._warming is not None:
-                        self._warm_up(self._warming)
+                    self._prepare(workspace)
                     self._poll(workspace)
                     if self._long_job is not None:
                         self._step(workspace)
@@ -503,8 +514,8 @@ class EngineThread:
     def _next(self) -> tuple[_QueryJob | None, _Job | None]:
         """The query first, then jobs in order; neither when it is time to poll."""
         with self._wake:
-            if not (self._query or self._jobs or self._closing or self._has_steps):
-                self._wake.wait(_POLL_S)
+            if not (self._query or self._jobs or self._closing or self._has_steps or self._has_heard):
+                self._wake.wait(self._rest())
             query, self._query, self._cancelled = self._query, None, False
             if query is not None or not self._jobs:
                 return query, None
@@ -538,6 +549,31 @@ class EngineThread:
 
     def _scoped(self, query: SearchQuery) -> SearchQuery:
         return replace(query, filters=self._filters)
+
+    def _read_completions(self, workspace: Workspace) -> Message | None:
+        began = time.monotonic()
+        with contextlib.suppress(KebabError):
+            if workspace.has_index:
+                completions = workspace.completions()
+                self._completions_took = time.monotonic() - began
+                return CompletionsReady(completions)
+        return None
+
+    def _rest(self) -> float:
+        """How long to wait for a request or a change."""
+        if self._watch is None or self._long_job is not None:
+            return _POLL_S
+        now, due = time.monotonic(), math.inf
+        if self._completions_at:
+            due = max(self._completions_at, self._quiet_until)
+        if not self._is_read and self._quiet_until > now:
+            due = min(due, self._quiet_until)
+        return min(_REST_S, max(0.0, due - now) + _TICK_S)
+
+    def _hear(self) -> None:
+        with self._wake:
+            self._has_heard = True
+            self._wake.notify()
 
     def _search(self, workspace: Workspace, job: _QueryJob) -> None:
         query = self._scoped(job.query)
@@ -581,6 +617,14 @@ class EngineThread:
             self._ready = None
         self._post(message)
 
+    def _prepare(self, workspace: Workspace) -> None:
+        """Load one more part of the engine; in the end, watch the data folder."""
+        if self._warming is not None:
+            self._warm_up(self._warming)
+        elif self._watch is None:
+            self._watch = workspace.watch_changes(self._hear)
+            self._watch.keep()
+
     def _warm_up(self, warming: Iterator[None]) -> None:
         """Load one more part of the engine while idle."""
         try:
@@ -598,19 +642,26 @@ class EngineThread:
             if (steps := self._steps) is None:
                 return
         end, has_more = time.monotonic() + _STEPS_S, True
+        is_done = False
         while has_more and time.monotonic() < end:
-            has_more = next(steps, False)
+            step = next(steps, None)
+            is_done, has_more = step is None, bool(step)
             if self._query is not None or self._jobs or self._closing or self._steps is not steps:
                 break
         with self._wake:
             if self._steps is steps:
                 self._has_steps = has_more
+                if is_done:
+                    self._long_job = self._steps = None
 
     def _poll(self, workspace: Workspace) -> None:
         """Report a changed status of the indexing process, commits and, later, new completions."""
         now = time.monotonic()
-        if self._may_have_changed() or now >= self._poll_anyway_at:
+        has_heard, self._has_heard = self._has_heard, False
+        if self._may_have_changed() or has_heard or now >= self._poll_anyway_at:
             self._poll_anyway_at = now + _POLL_UNCHANGED_S
+            if self._watch is not None:
+                self._watch.keep()
             self._is_read = False
             if (live := workspace.live()) != self._live:
                 self._live = live
@@ -631,11 +682,13 @@ class EngineThread:
                 self._scope = None
                 self._post_result(CorpusChanged())
                 self._quiet_until = now + _QUIET_S
-                self._completions_at = self._completions_at or now + _COMPLETIONS_S
+                self._completions_at = self._completions_at or now + max(
+                    _COMPLETIONS_S, _COMPLETIONS_SHARE * self._completions_took
+                )
                 return
         if self._completions_at and now > self._completions_at:
             self._completions_at = 0.0
-            self._send(_Job("completions", _completions))
+            self._send(_Job("completions", self._read_completions))
 
 
 def _search(workspace: Workspace, query: SearchQuery) -> SearchResponse:
@@ -764,10 +817,4 @@ def _sources(workspace: Workspace) -> Message | None:
         sources = workspace.sources()
         samples = [source.source_id for source in sources if os.path.basename(source.root) == SAMPLE_FOLDER]
         return SourcesCounted(len(sources), samples[0] if samples and len(sources) > 1 else None)
-    return None
-
-
-def _completions(workspace: Workspace) -> Message | None:
-    with contextlib.suppress(KebabError):
-        return CompletionsReady(workspace.completions()) if workspace.has_index else None
     return None

@@ -55,7 +55,7 @@ def main(argv: Sequence[str]) -> int:
 
     watching = argv[:1] == [_WATCH]
     data_folder, config, *folders = argv[1:] if watching else argv
-    stop = threading.Event()
+    stop = _Stop()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     _lower_priority()
     try:
@@ -63,7 +63,10 @@ def main(argv: Sequence[str]) -> int:
         with closing(Workspace(settings, data_folder)) as workspace:
             should_stop = _stop_with_parent(stop) if watching else stop.is_set
             callbacks = WatchCallbacks(
-                should_stop, state=_state_reporter(), following=lambda _: _report(state="started")
+                should_stop,
+                state=_state_reporter(),
+                following=lambda _: _report(state="started"),
+                on_stop=stop.then,
             )
             summary = workspace.watch(folders, callbacks, "kebab-tui", once=not watching)
     except Exception as error:
@@ -75,6 +78,24 @@ def main(argv: Sequence[str]) -> int:
         return failure.exit_code
     _report(state="done", failed=summary.failed)
     return 0
+
+
+class _Stop:
+    """Whether to stop; wakes the process that rests. Sets no lock: a signal handler may call it."""
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._wake: Callable[[], None] = lambda: None
+
+    def then(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+
+    def set(self) -> None:
+        self._is_set = True
+        self._wake()
+
+    def is_set(self) -> bool:
+        return self._is_set
 
 
 def _lower_priority() -> None:
@@ -96,7 +117,7 @@ def _lower_priority() -> None:
             time.sleep(_BETWEEN_TRIES_S)
 
 
-def _stop_with_parent(stop: threading.Event) -> Callable[[], bool]:
+def _stop_with_parent(stop: _Stop) -> Callable[[], bool]:
     """Whether to stop: on request, at the end of the input, or with a new parent."""
 
     def read_input() -> None:

@@ -18,7 +18,15 @@ from pathlib import Path
 from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Workspace
 from tests.benchmarks.measuring import Figure, machine, report
-from tests.benchmarks.screen.process import children, rss_mb, since, system_calls, use
+from tests.benchmarks.screen.process import (
+    children,
+    each_since,
+    only_selects,
+    rss_mb,
+    since,
+    system_calls,
+    use,
+)
 from tests.benchmarks.screen.terminal import SCREEN, Terminal, environment
 
 _SAMPLE = Path(__file__).parents[2] / "fixtures" / "notes"
@@ -28,21 +36,27 @@ ASLEEP_S = 50.0
 _COUNTED_S = 10.0
 _GOALS = {"screen": 60, "indexing process": 40}
 """System calls a second."""
+WAKES = 3
+"""A second, of all threads but Textual's: the main one, with its timers, and the one that reads keys."""
 
 
 def idle(screen: Terminal, seconds: float, *, names: bool = False) -> list[Figure]:
     """What both processes use while nothing happens, and what they hold."""
     pids = {"screen": screen.process.pid, "indexing process": children(screen.process.pid)[0]}
+    of_textual = {str(pids["screen"]), *only_selects(pids["screen"], _COUNTED_S / 2)}
     before = {who: use(pid) for who, pid in pids.items()}
     start = time.perf_counter()
     screen.listen_until(start + seconds)
     spent = time.perf_counter() - start
     figures = []
     for who, pid in pids.items():
-        busy, woken = since(before[who], use(pid))
+        after = use(pid)
+        busy, woken = since(before[who], after)
+        own = sum(n for thread, n in each_since(before[who], after).items() if thread not in of_textual)
         figures += [
             Figure(f"{who}: processor, idle {seconds:g} s", 100 * busy / spent, "%"),
-            Figure("  wakes", woken / spent, "/s"),
+            Figure("  wakes of our own threads", own / spent, "/s", WAKES),
+            *([Figure("  wakes of Textual's", (woken - own) / spent, "/s")] if who == "screen" else []),
             *_counted(pid, _GOALS[who], names),
             Figure("  holds", rss_mb(pid), "MB"),
         ]

@@ -12,6 +12,7 @@ from kebab_tui.indexing.schedule import (
     SAVE_AFTER_S,
     SAVES_APART_S,
     SCAN_EVERY_S,
+    SCAN_SHARE,
     UNLOAD_AFTER_S,
     Schedule,
 )
@@ -268,3 +269,15 @@ def test_thousands_of_unreadable_files_are_a_few_folders() -> None:
     assert sorted(retried(bench)) == [b"0", b"1", b"2"]
     bench.schedule.scanned(WHOLE, [b"%d/a.md" % n for n in range(10_000)], False)
     assert retried(bench) == [b""]
+
+
+def test_scans_that_take_long_come_less_often() -> None:
+    bench = Bench()
+    bench.schedule.scan_took("/notes", SCAN_EVERY_S / SCAN_SHARE / 2)
+    bench.schedule.scan_took("/work", SCAN_EVERY_S / SCAN_SHARE)
+    bench.now += SCAN_EVERY_S
+    bench.schedule.queue_scans(["/notes", "/work"])
+    assert bench.queue.pending() == 0
+    bench.now += SCAN_EVERY_S / 2
+    bench.schedule.queue_scans(["/notes", "/work"])
+    assert bench.queue.pending() == 2

@@ -19,6 +19,7 @@ from kebab_tui.domain.errors import FilterError, KebabError, RawQueryError, Stor
 from kebab_tui.domain.hit import RetrievalDetail, SearchHit, SearchResponse
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery
+from kebab_tui.indexing.data_watch import DataFolderWatch
 from kebab_tui.indexing.status import LiveState, Phase
 from kebab_tui.settings.settings import Settings
 from kebab_tui.storage.ports import Request, Rescan
@@ -63,6 +64,8 @@ class Engine:
     looked: int = 0
     steady: bool = False
     bits: Sequence[Callable[[], None]] = ()
+    changed: Callable[[], None] = lambda: None
+    """What the watch of the data folder calls."""
 
     def warm_up(self, *, by_meaning: bool) -> Iterator[None]:
         for bit in self.bits:
@@ -85,6 +88,10 @@ class Engine:
 
     def change_check(self) -> Callable[[], bool]:
         return lambda: not self.steady
+
+    def watch_changes(self, changed: Callable[[], None]) -> DataFolderWatch:
+        self.changed = changed
+        return DataFolderWatch((), changed)
 
     def embed_first(self, hits: Sequence[SearchHit]) -> None:
         self.first.append([hit.row for hit in hits])
@@ -158,6 +165,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
     """Start an engine thread that polls all the time; returns it once the engine is open."""
     monkeypatch.setattr(engine_thread, "_POLL_S", 0.005)
+    monkeypatch.setattr(engine_thread, "_REST_S", 0.005)
     begun: list[Asking] = []
 
     def start(engine: Any, *, rest_s: float = 0.0, offer_s: float = 60.0) -> Asking:
@@ -597,3 +605,19 @@ def test_only_notes_that_resemble_the_name_are_found_and_the_latest_name_wins() 
     assert notes_found(asking) == [0, 1, 2]
     assert engine.names == ["doc"]
     asking.thread.close()
+
+
+# What the watch of the data folder reports
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_change_is_looked_at_when_the_watch_reports_it_or_else_at_the_next_poll(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, is_told: bool
+) -> None:
+    at_work = begin(Engine())
+    monkeypatch.setattr(engine_thread, "_REST_S", 3600.0 if is_told else 0.5)
+    at_work.silence() if not is_told else wait_until(lambda: at_work.engine.looked >= 1)
+    at_work.engine.number = 2
+    if is_told:
+        at_work.engine.changed()
+    assert isinstance(at_work.next(), CorpusChanged)

@@ -24,6 +24,7 @@ COMMITS = {
     "9fe2ce9": "tags and aliases in one table; no names, no parts of identifiers",
     "f246886": "names, identifiers by their parts; no stars of sources",
     "4863d82": "stars of sources; no links, properties, tasks and dates, no code",
+    "0e7e789": "links, properties, tasks, dates, code, vectors by parts; no indexes on time and path",
 }
 """Each earlier form of the tables or of what fills them, oldest first."""
 

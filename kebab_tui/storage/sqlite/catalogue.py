@@ -26,7 +26,7 @@ _KNOWN = (
     "SELECT raw_path, doc_id, content_hash, made_by, state, reason, checked_ns, flags, "
     "size, mtime_ns, ctime_ns, inode FROM documents WHERE"
 )
-_SPELLINGS = 100
+_SPELLINGS = 5
 """Notes that are asked how a value is spelled, if only the most frequent values are wanted."""
 
 

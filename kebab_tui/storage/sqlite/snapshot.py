@@ -79,6 +79,8 @@ _LISTED = 2_000
 """Up to so many rows a list of them is faster than a byte for each row of the corpus."""
 _LOOKED_AT = 2_500
 """Matches whose notes are looked up for a preview: 10 ms."""
+_PREVIEWED = 25
+"""Fewer that pass are no preview: a page has about as many."""
 _TIES = 500
 """Number of hits behind the last one that are checked for an equal score."""
 _COMMONPLACE_CHUNKS = 2_000
@@ -234,7 +236,7 @@ class StoreSnapshot:
                 [*more, *values],
             ).fetchall()
         passing = [row for row, passes in found if passes]
-        is_enough = len(passing) >= _LOOKED_AT // 25 or len(found) < _LOOKED_AT
+        is_enough = len(passing) >= _PREVIEWED or len(found) < _LOOKED_AT
         return PassingRows.of(passing) if is_enough else None
 
     def _ranked(self, found: str, values: Sequence[Value], limit: int) -> list[Scored]:

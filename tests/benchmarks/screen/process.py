@@ -12,6 +12,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 
 
 def rss_mb(pid: int) -> float:
@@ -71,6 +72,24 @@ def since(before: Use, after: Use) -> tuple[float, int]:
     began = {thread: before.get(thread, (0, 0)) for thread in after}
     spent_ns = sum(after[thread][0] - began[thread][0] for thread in after)
     return spent_ns / 1e9, sum(after[thread][1] - began[thread][1] for thread in after)
+
+
+def each_since(before: Use, after: Use) -> dict[str, int]:
+    """Wakes of each thread in between, by its number."""
+    return {thread: after[thread][1] - before.get(thread, (0, 0))[1] for thread in after}
+
+
+def only_selects(pid: int, seconds: float) -> set[str]:
+    """The threads that in so many seconds only look for input with `select`; none without strace."""
+    if shutil.which("strace") is None:
+        return set()
+    with tempfile.NamedTemporaryFile("r") as log:
+        argv = ["timeout", "-s", "INT", str(seconds), "strace", "-f", "-qq", "-o", log.name, "-p", str(pid)]
+        subprocess.run(argv, capture_output=True, check=False)
+        calls: dict[str, set[str]] = {}
+        for thread, call in re.findall(r"^(\d+) +(?:<\.\.\. )?(\w+)", log.read(), re.MULTILINE):
+            calls.setdefault(thread, set()).add(call)
+    return {thread for thread, names in calls.items() if names <= {"select", "pselect6", "restart_syscall"}}
 
 
 def system_calls(pid: int, seconds: float) -> dict[str, int] | None:
