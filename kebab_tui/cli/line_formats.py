@@ -116,7 +116,7 @@ def markdown(hits: Sequence[SearchHit]) -> Iterator[str]:
             yield ""
         yield from (f"> {line}".rstrip() for line in sanitize(hit.text).split("\n"))
         yield ">"
-        span = hit.citation.uri[len(hit.citation.path) :]
+        span = hit.citation.uri[len(hit.citation.file) :]
         link = f"[{escaped(str(hit.citation))}]({quote(hit.raw_path)}{span})"
         heading = f" · {escaped(hit.heading_path)}" if hit.heading_path else ""
         yield f"> — {link}{heading}"

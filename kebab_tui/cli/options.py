@@ -98,6 +98,10 @@ _FILTERS = (
         help="Below this path; * matches within one folder, ** across folders.",
     ),
     click.option("--in", "sources", multiple=True, metavar="SOURCE", help="In this source."),
+    click.option(
+        "--version", "--in-version", "versions", multiple=True, metavar="LABEL",
+        help="In this version of a source, such as v1.2, instead of the present notes.",
+    ),
     click.option("--trust-min", type=_FilterChoice("trust", TRUST_LABELS), help="At least this trust level."),
     click.option(
         "--after", metavar="DATE",
@@ -197,6 +201,7 @@ def filters_from(given: Given, workspace: Workspace) -> SearchFilters:
         kinds=given["kinds"],
         langs=given["langs"],
         sources=tuple(SourceId(name) for name in names),
+        versions=given["versions"],
         paths=given["paths"],
         trust_min=None if trust is None else Trust.parse(trust),
         after_ns=None if after is None else _filter_of("after", after).after_ns,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -17,14 +18,16 @@ from kebab_tui.cli.edge import Invocation, pass_invocation, shared_flag, shared_
 from kebab_tui.cli.options import TRUST_LABELS, Given, chosen_format, format_options
 from kebab_tui.cli.output import confirmed, field, notify, plural, table_lines, write, write_json
 from kebab_tui.cli.progress import print_notice, print_waiting
+from kebab_tui.cli.source_version import version_command
 from kebab_tui.domain.document import MOST_STARS, Source, Trust
 from kebab_tui.domain.errors import ConfigError, NotFoundError, UsageError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.workspace import Callbacks, Workspace
 
 _NAME = re.compile(r"\w[\w.-]{0,63}")
-_COLUMNS = ("id", "state", "notes", "passages", "title", "folder")
+_COLUMNS = ("id", "state", "notes", "passages", "versions", "title", "folder")
 _FOUND_COLUMNS = ("id", "score", "source score", "hits", "passages", "title", "folder")
+_SHOWN_VERSIONS = 3
 _NEXT = """\
 next:
   kebab ingest ~/notes         index a folder of notes
@@ -60,6 +63,9 @@ def _weight(ctx: click.Context, param: click.Parameter, value: float | None) -> 
 _STARS = click.IntRange(0, MOST_STARS)
 _CODE_HELP = "Read its source code too, passage by function; default: as in the settings."
 _STARS_HELP = "Its stars, such as those of a project; they count for its score in `source search`."
+
+
+source_command.add_command(version_command, "version")
 
 
 @source_command.command()
@@ -179,10 +185,13 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
     form = chosen_format(given)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         sources = workspace.sources()
+        labels = {
+            one.source_id: [v.label for v in workspace.stored_versions(one.source_id)] for one in sources
+        }
     if form == "json":
         from kebab_tui.wire.encode import listing, source
 
-        items = (source(found, Workspace.source_score(found)) for found in sources)
+        items = (source(one, Workspace.source_score(one), labels[one.source_id]) for one in sources)
         write_json(listing("source", items, len(sources)))
         return
     if form == "txt":
@@ -194,16 +203,32 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
             write(f"   Description: {field(found.description) or 'No description'}")
             write(f"   Passages: {found.chunks} | Notes: {found.documents} | Trust: {found.trust.label}")
             write(f"   Version: {field(found.version_label) or 'no label'}")
+            if labels[found.source_id]:
+                write(f"   Versions: {field(', '.join(labels[found.source_id]))}")
             write(f"   Folder: {field(found.root)}")
     else:
         rows = (
-            (found.source_id, found.state, str(found.documents), str(found.chunks), found.title, found.root)
+            (
+                found.source_id,
+                found.state,
+                str(found.documents),
+                str(found.chunks),
+                _shortened(labels[found.source_id]),
+                found.title,
+                found.root,
+            )
             for found in sources
         )
         for line in table_lines(_COLUMNS, rows):
             write(line)
     if not sources:
         notify("no folders yet; `kebab ingest FOLDER` adds and indexes one")
+
+
+def _shortened(labels: Sequence[str]) -> str:
+    """The last labels, and how many more there are."""
+    more = len(labels) - _SHOWN_VERSIONS
+    return " ".join([*labels[-_SHOWN_VERSIONS:], *([f"+{more}"] if more > 0 else [])]) or "-"
 
 
 @source_command.command()

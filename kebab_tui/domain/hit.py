@@ -100,6 +100,8 @@ class SearchHit:
     """The file on disk differs from the indexed one."""
     gone: bool = False
     """The file no longer exists."""
+    version: str = ""
+    """The label of the version that it is of; empty for a present note."""
     distant: bool = False
     """Farther from the query than a hit should be; shown since nothing nearer was found."""
 

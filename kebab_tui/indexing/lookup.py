@@ -25,7 +25,8 @@ from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import display_path
 from kebab_tui.files.exclusion import LeftOut
 from kebab_tui.files.file_state import file_state
-from kebab_tui.files.read import VanishedFileError, read_file, read_head
+from kebab_tui.files.read import VanishedFileError, exists, read_file, read_head
+from kebab_tui.files.tree_root import TreeRoot, is_tree
 from kebab_tui.files.walk import Entry, FoundFile, WalkProblem, explain_ignored, is_private, survey
 from kebab_tui.formats.decode import decode
 from kebab_tui.formats.note import PRIVACY_BYTES, states_private
@@ -248,6 +249,8 @@ def _source_containing(sources: Sequence[Source], path: str) -> tuple[Source, st
 def locate_hit(hit: SearchHit, recipe: Recipe) -> Located:
     """The current lines of a hit. The stamp decides if the file cannot be read as text."""
     span = hit.citation.span
+    if is_tree(hit.root):  # a commit never changes
+        return Located(span, "same")
     if span.page is not None:
         return _locate_hit_on_page(hit, recipe)
     try:
@@ -393,9 +396,12 @@ def present_lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str] |
 def may_share(root: str, raw_path: bytes) -> bool:
     """Whether a note is not private now, by its file and the `.kebabprivate` of its folders.
 
-    False if that cannot be seen: the note is gone, unreadable, or behind a link.
+    False if that cannot be seen: the note is gone, unreadable, or behind a link. A note of a version is
+    private, too, if the present note at its path is.
     """
     path = os.fsdecode(raw_path)
+    if is_private_at_present(root, raw_path):
+        return False
     kind = format_of(path)
     try:
         size = 0 if kind is not None and kind.paged else PRIVACY_BYTES
@@ -404,6 +410,17 @@ def may_share(root: str, raw_path: bytes) -> bool:
     except UnreadableFileError:
         return False
     return not states_private(lines) and not is_private(root, path)
+
+
+def is_private_at_present(root: str, raw_path: bytes) -> bool:
+    """Whether a note of a version is private in the folder that it is a version of."""
+    tree = TreeRoot.parse(root)
+    if tree is None:
+        return False
+    path = os.fsdecode(raw_path)
+    if is_private(tree.folder, path):
+        return True
+    return exists(tree.folder, path) and not may_share(tree.folder, raw_path)
 
 
 def file_states(reader: Reader, recipe: Recipe) -> Iterator[ListedFile]:

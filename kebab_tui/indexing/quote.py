@@ -31,6 +31,7 @@ from kebab_tui.indexing.lookup import (
     check_cited,
     chunks_within,
     inspection_of,
+    is_private_at_present,
     locate_hit,
     locate_page,
     located_now,
@@ -67,6 +68,8 @@ class QuotedNote:
     located: Located
     lines: tuple[str, ...]
     pages: int = 0
+    version: str = ""
+    """The label of the version that it is of; empty for a present note."""
 
 
 def quote_hit(hit: SearchHit, recipe: Recipe) -> QuotedHit | None:
@@ -113,7 +116,11 @@ def quote_target(
     catalogue: Catalogue, target: str, filters: SearchFilters, recipe: Recipe, find: Find
 ) -> QuotedNote:
     """A path, a citation, a chunk id or a name; `find` must apply the filters. Raises NotFoundError."""
-    found = inspect_shared(catalogue, target, filters, find)
+    return quote_found(inspect_shared(catalogue, target, filters, find), target, recipe)
+
+
+def quote_found(found: Inspection, target: str, recipe: Recipe) -> QuotedNote:
+    """The present lines of what a target names; raises NotFoundError."""
     document = found.document
     if found.file_state != "same":
         document = replace(document, title=document.name)
@@ -149,7 +156,7 @@ def _quote_page(document: Document, found: Inspection, target: str, recipe: Reci
 def _shareable_lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str] | None:
     """The lines of a file, and the decision whether they may be shared, from the same bytes."""
     path = os.fsdecode(raw_path)
-    if is_private(root, path):
+    if is_private(root, path) or is_private_at_present(root, raw_path):
         return None
     try:
         lines = present_lines(root, raw_path, recipe)
@@ -167,7 +174,7 @@ def inspect_shared(catalogue: Catalogue, target: str, filters: SearchFilters, fi
     Also understands URIs of notes.
     """
     if target.startswith(SCHEME):
-        source, target = parse_uri(target)
+        source, target, _ = parse_uri(target)
         filters = replace(filters, sources=(SourceId(source),))
     if _CHUNK_ID.fullmatch(target):
         chunks = catalogue.chunks_named(target)

@@ -11,7 +11,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from kebab_tui.search.why_not import Filtered
 
 if TYPE_CHECKING:
     from kebab_tui.domain.links import LinkedNote, NoteLink, NoteLinks, SimilarNote
+    from kebab_tui.domain.versions import Version
     from kebab_tui.search.find_names import FoundNote
     from kebab_tui.search.libraries import FoundLibrary
     from kebab_tui.storage.ports import SqlResult
@@ -67,6 +68,7 @@ def search_hit(hit: SearchHit, full: bool = False) -> Json:
         "chunk_id": hit.chunk_id,
         "doc_id": hit.doc_id,
         "source_id": hit.source,
+        "version": hit.version,
         "source_title": hit.source_title,
         "doc_path": hit.path,
         "name": hit.name,
@@ -136,7 +138,14 @@ def citation(value: Citation) -> Json:
         if span.page is not None
         else {"kind": "line", "start": span.first, "end": span.last}
     )
-    return {"path": value.path, **where, "section": value.section, "text": str(value), "uri": value.uri}
+    return {
+        "path": value.path,
+        **where,
+        "version": value.version,
+        "section": value.section,
+        "text": str(value),
+        "uri": value.uri,
+    }
 
 
 def notice(value: Notice) -> Json:
@@ -195,7 +204,7 @@ def chunk(value: Chunk, of: Document) -> Json:
     }
 
 
-def source(value: Source, source_score: float) -> Json:
+def source(value: Source, source_score: float, versions: Sequence[str] = ()) -> Json:
     return {
         "schema_version": "source.v1",
         "source_id": value.source_id,
@@ -212,6 +221,7 @@ def source(value: Source, source_score: float) -> Json:
         "code": value.code,
         "source_score": source_score,
         "state": value.state,
+        "versions": list(versions),
         "documents": value.documents,
         "chunks": value.chunks,
     }
@@ -255,6 +265,30 @@ def found_notes(query: str, notes: Iterable[FoundNote]) -> Json:
         "items": items,
         "returned": len(items),
     }
+
+
+def version(value: Version) -> Json:
+    return {
+        "schema_version": "version.v1",
+        "version_id": value.version_id,
+        "source_id": value.source,
+        "label": value.label,
+        "kind": value.kind,
+        "place": value.place,
+        "prefix": value.prefix,
+        "ref": value.ref or None,
+        "commit": value.commit or None,
+        "now": value.now or None,
+        "state": value.health,
+        "remark": value.remark,
+        "documents": value.notes,
+        "chunks": value.passages,
+    }
+
+
+def version_list(values: Sequence[Version]) -> Json:
+    """The versions of `kebab source version list`."""
+    return listing("version", map(version, values), len(values))
 
 
 def found_libraries(name: str, query: str, found: Iterable[FoundLibrary]) -> Json:

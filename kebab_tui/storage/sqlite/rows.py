@@ -75,6 +75,12 @@ PRIVATE = (
 )
 """Notes that the filter `shareable` leaves out."""
 
+OF_VERSIONS = (
+    "d.doc_id IN (SELECT v.doc_id FROM version_documents v "
+    "WHERE v.version IN (SELECT value FROM json_each(?)))"
+)
+"""The notes of some versions."""
+
 FROM = "chunks c JOIN documents d ON d.doc_id = c.doc_id JOIN sources s ON s.source_id = d.source_id"
 
 
@@ -242,6 +248,8 @@ def _document_conditions(filters: SearchFilters) -> list[Condition]:
         ("d.doc_id", filters.doc_ids),
     ]
     conditions += [_one_of(column, values) for column, values in columns if values]
+    if filters.version_ids:
+        conditions.append((OF_VERSIONS, [json.dumps(filters.version_ids)]))
     if filters.paths:
         conditions.append((" OR ".join(["kebab_glob(?, d.path)"] * len(filters.paths)), list(filters.paths)))
     conditions += [("NOT kebab_glob(?, d.path)", [pattern]) for pattern in filters.paths_none]

@@ -20,8 +20,9 @@ from collections.abc import Mapping
 from zlib import crc32
 
 from kebab_tui.domain.text import RECIPE_VERSION
+from kebab_tui.storage.sqlite import version_schema
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = version_schema.STEP
 APPLICATION_ID = 0x6B656261  # "keba"
 GRAMS_VERSION = 2
 
@@ -312,6 +313,7 @@ FROM main.documents d JOIN main.sources s ON s.source_id = d.source_id;
     "CREATE TEMP VIEW documents AS SELECT *, '' AS dated, '' AS dated_by FROM main.documents;\n"
     + SQL_VIEWS.replace("CREATE VIEW", "CREATE TEMP VIEW"),
     7: "CREATE TEMP VIEW embeddings AS SELECT *, 0 AS parts_version FROM main.embeddings;\n",
+    version_schema.STEP: version_schema.OLDER_VIEW,
 }
 """For each step that changed tables: TEMP views that give a reader of the schema before it those after it.
 
@@ -410,6 +412,12 @@ def migrate(connection: sqlite3.Connection) -> None:
     def parts(db: Database) -> None:
         db.execute("ALTER TABLE embeddings ADD COLUMN parts_version INTEGER NOT NULL DEFAULT 0")
         db.execute("PRAGMA user_version = 7")
+
+    @steps(name=f"{version_schema.STEP:04}_versions")
+    def versions(db: Database) -> None:
+        for statement in statements_of(version_schema.TABLE):
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version = {version_schema.STEP}")
 
     # Always our own connection: sqlite_utils might choose another SQLite.
     steps.apply(Database(connection))
