@@ -85,11 +85,14 @@ class Editor:
     named_by: str
     kind: Kind = "terminal"
 
-    def at(self, path: str, line: int, column: int = 1) -> Launch:
-        """The command line for a file with an absolute path."""
+    def at(self, path: str, line: int, column: int = 1, *, read_only: bool = False) -> Launch:
+        """The command line for a file with an absolute path.
+
+        `read_only`: with the program's own option for it, if it has one.
+        """
         if _is_template(self.command):
             return launch_template(self.command, self.kind, path, line, column)
-        return launch(self.command, path, line, column)
+        return launch((*self.command, *(_read_only(self.command) if read_only else ())), path, line, column)
 
 
 def choose(settings: EditorSettings, environ: Mapping[str, str], find: Find) -> Editor:
@@ -192,6 +195,20 @@ _FAMILIES: tuple[tuple[str, EditorFamily], ...] = (
 FAMILIES = {name: family for names, family in _FAMILIES for name in names.split()}
 """Program -> its arguments."""
 
+_READ_ONLY = {
+    name: option
+    for names, option in (
+        ("vi vim nvim lvim vimx rvim gvim mvim nvi vile", "-R"),
+        ("nano rnano", "-v"),
+        ("kak", "-ro"),
+        ("micro", "-readonly=true"),
+        ("joe jmacs jstar", "-rdonly"),
+        ("ne", "--read-only"),
+        ("pico", "-v"),
+    )
+    for name in names.split()
+}
+"""Program -> its option to change no file. Others find that the file cannot be written."""
 _UNKNOWN = EditorFamily("terminal", ("{path}",))
 _WINDOW_CHOSEN = {"-n", "--new-window", "-r", "--reuse-window", "-w", "--wait"}
 _NOT_WAITING = {"-n", "--no-wait"}
@@ -209,6 +226,11 @@ def launch(command: Sequence[str], path: str, line: int, column: int = 1) -> Lau
     detached = name == "emacsclient" and _NOT_WAITING.intersection(command)
     kind: Kind = "gui" if detached else family.kind
     return Launch((*command, *_filled(words, path, line, column)), kind, words != ("{path}",))
+
+
+def _read_only(command: Sequence[str]) -> Words:
+    option = _READ_ONLY.get(_basename(command[0]))
+    return () if option is None or option in command else (option,)
 
 
 def launch_template(template: Sequence[str], kind: Kind, path: str, line: int, column: int = 1) -> Launch:

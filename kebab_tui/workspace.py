@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kebab_tui.domain.citation import Located, TextPosition
     from kebab_tui.domain.document import Document, DocumentState, PageText, Source
     from kebab_tui.domain.hit import Highlight, SearchHit, SearchResponse
-    from kebab_tui.domain.ids import SourceId
+    from kebab_tui.domain.ids import DocId, SourceId
     from kebab_tui.domain.links import LinkDirection, NoteLinks, SimilarNote
     from kebab_tui.domain.versions import Version
     from kebab_tui.indexing.embed import EmbeddingReport
@@ -240,6 +240,14 @@ class Workspace:
 
         if (error := self.parse(query.text).error) is not None:
             raise error
+        parts, asked = self._asked(query)
+        if parts is not self._parts:
+            labels = (*query.filters.versions, *self.parse(query.text).filters.versions)
+            targets = (self._in_version(f"{label}:{path.removeprefix(f'{label}:')}") for label in labels)
+            found = next(filter(None, targets), None)
+            if found is None:
+                raise NotFoundError(f"not in the index: {path}", "name the note by its path")
+            return parts.engine.why_not(asked, found.document)
         with self._parts.index.reader.catalogue() as catalogue:
             document = find_document(catalogue, path) or note_named(path, self._find)
             if document is None or document.chunks == 0:
@@ -285,7 +293,7 @@ class Workspace:
                 document = catalogue.document(note.doc)
                 assert document is not None  # of the same snapshot
                 found.append(FoundNote(document, catalogue.root_of(document.source), name))
-            return found
+        return found if parts is self._parts else self._versions.named(found, filters)
 
     # Read
 
@@ -362,7 +370,8 @@ class Workspace:
     ) -> tuple[list[Document], int]:
         parts, filters = self._among(filters)
         with parts.index.reader.catalogue() as catalogue:
-            return catalogue.documents(self._resolved(filters), states, limit, offset)
+            found, total = catalogue.documents(self._resolved(filters), states, limit, offset)
+        return found if parts is self._parts else self._versions.listed(found, filters), total
 
     def file_states(self) -> Iterator[ListedFile]:
         """Every file of every source with its current state; failed files come first."""
@@ -381,7 +390,7 @@ class Workspace:
         except NotFoundError:
             if (found := self._in_version(target)) is None:
                 raise
-            return found[0]
+            return found
 
     def _inspected(self, target: str, filters: SearchFilters) -> Inspection:
         """What a target names: for an agent, only among the notes that it may see."""
@@ -484,16 +493,16 @@ class Workspace:
         except NotFoundError:
             if (found := self._in_version(target)) is None:
                 raise
-            return self._cited_place(*found)
+            return self._cited_place(found)
 
-    def file_of(self, root: str, raw_path: bytes) -> str:
-        """The path of a file to show or open; of a version, that of a read-only copy.
+    def file_of(self, root: str, raw_path: bytes, *, as_copy: bool = False) -> str:
+        """The path of a file to show or open; of a version in git, that of a read-only copy.
 
-        Raises UnreadableFileError. Reads no index: for any thread.
+        `as_copy`: of a folder, too. Raises UnreadableFileError. Reads no index: for any thread.
         """
         from kebab_tui.files.copies import file_at
 
-        return file_at(root, raw_path, os.path.join(self._versions_folder, "copies"))
+        return file_at(root, raw_path, os.path.join(self._versions_folder, "copies"), as_copy=as_copy)
 
     def quote(self, hit: SearchHit) -> QuotedHit | None:
         """A hit with its present text; None if its file is gone, is no text any more, or is private now."""
@@ -504,7 +513,6 @@ class Workspace:
     @_healed
     def quote_target(self, target: str, filters: SearchFilters) -> QuotedNote:
         """The present lines of a path, a citation, a chunk id or a name; if not private."""
-        from kebab_tui.domain.versions import cited_in
         from kebab_tui.indexing.quote import quote_found, quote_target
 
         def find(name: str, limit: int) -> list[FoundNote]:
@@ -514,11 +522,9 @@ class Workspace:
             with self._parts.index.reader.catalogue() as catalogue:
                 return quote_target(catalogue, target, filters, self._parts.recipe, find)
         except NotFoundError:
-            if (named := self._in_version(target, filters)) is None:
+            if (found := self._in_version(target, filters)) is None:
                 raise
-            found, version = named
-            quoted = quote_found(found, target, self._parts.recipe)
-            return replace(quoted, citation=cited_in(quoted.citation, version), version=version.label)
+            return quote_found(found, target, self._parts.recipe)
 
     def last_indexed_ns(self) -> int:
         """When the last ingest or embedding ended; 0 if none did."""
@@ -817,9 +823,7 @@ class Workspace:
             return self._parts, filters
         return self._versions, with_versions(filters, self._version_sources(), begun=begun)
 
-    def _in_version(
-        self, target: str, filters: SearchFilters | None = None
-    ) -> tuple[Inspection, Version] | None:
+    def _in_version(self, target: str, filters: SearchFilters | None = None) -> Inspection | None:
         """What a target names in a version; None if it names no version."""
         from kebab_tui.indexing.version_lookup import inspect_version
 
@@ -828,15 +832,14 @@ class Workspace:
         with self._version_catalogue() as catalogue:
             return inspect_version(catalogue, target, filters or SearchFilters())
 
-    def _cited_place(self, found: Inspection, version: Version) -> CitedPlace:
+    def _cited_place(self, found: Inspection) -> CitedPlace:
         """A place in a read-only copy."""
         from kebab_tui.domain.citation import Located
         from kebab_tui.indexing.lookup import CitedPlace
-        from kebab_tui.indexing.version_lookup import cite_version
 
         span = found.cited or found.document.beginning
-        path = self.file_of(found.root, found.document.raw_path)
-        return CitedPlace(cite_version(found.document, span, version), path, Located(span, "same"))
+        path = self.file_of(found.root, found.document.raw_path, as_copy=True)
+        return CitedPlace(found.cite(span), path, Located(span, "same"), is_copy=True)
 
     # Watch
 
@@ -1022,9 +1025,28 @@ class VersionEngine(Engine):
 
     def _of_versions(self, hits: Sequence[SearchHit], filters: SearchFilters) -> tuple[SearchHit, ...]:
         from kebab_tui.domain.versions import labelled
+
+        return labelled(hits, self._meant([hit.doc_id for hit in hits], filters))
+
+    def named(self, notes: Sequence[FoundNote], filters: SearchFilters) -> list[FoundNote]:
+        """The notes as notes of the versions that were asked for."""
+        meant = self._meant([note.document.doc_id for note in notes], filters)
+        return [
+            replace(note, document=replace(note.document, source=version.source), root=root, version=version)
+            for note in notes
+            for root, version in (meant[note.document.doc_id],)
+        ]
+
+    def listed(self, notes: Sequence[Document], filters: SearchFilters) -> list[Document]:
+        """The same without their roots."""
+        meant = self._meant([note.doc_id for note in notes], filters)
+        return [replace(note, source=meant[note.doc_id][1].version_id) for note in notes]
+
+    def _meant(self, docs: Sequence[DocId], filters: SearchFilters) -> dict[DocId, tuple[str, Version]]:
+        """For each note the root and the last of the versions asked for that have it."""
         from kebab_tui.files.tree_root import version_of
 
         with self.catalogue() as catalogue:
-            known = {one.source_id: (one, version_of(one)) for one in catalogue.sources(counted=False)}
-            having = catalogue.versions_of([hit.doc_id for hit in hits])
-        return labelled(hits, filters.version_ids, having, known)
+            known = {one.source_id: (one.root, version_of(one)) for one in catalogue.sources(counted=False)}
+            having = catalogue.versions_of(docs)
+        return {doc: known[one] for doc in docs for one in filters.version_ids if one in having.get(doc, ())}

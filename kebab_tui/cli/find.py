@@ -63,7 +63,7 @@ def _write_paths(found: list[FoundNote], *, null: bool) -> None:
     here, style = os.getcwd().rstrip("/") + "/", Style(detect(sys.stdout, os.environ))
     left_out = 0
     for note in found:
-        location = os.path.join(note.root, os.fsdecode(note.document.raw_path))
+        location = note.location
         path = location.removeprefix(here)
         path = f"./{path}" if path.startswith("-") else path
         valid = path.encode("utf-8", "replace").decode()  # invalid UTF-8 is written unchanged

@@ -148,14 +148,16 @@ def search(invocation: Invocation, /, name: str, query: tuple[str, ...], limit: 
     form, asked = chosen_format(given), " ".join(query)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         found = workspace.find_libraries(name, asked, limit)
+        ids = [str(one.source.source_id) for one in found]
+        versions = {one: [v.label for v in workspace.stored_versions(one)] for one in ids}
     if form == "json":
         from kebab_tui.wire.encode import found_libraries
 
-        write_json(found_libraries(name, asked, found))
+        write_json(found_libraries(name, asked, found, versions))
     elif form == "txt":
         from kebab_tui.wire.llm_text import library_list
 
-        write(library_list(found))
+        write(library_list(found, versions))
     else:
         rows = (
             (

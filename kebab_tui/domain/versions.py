@@ -6,7 +6,6 @@ A version is a child source: `SOURCE@LABEL`. No source has an `@` in its name; a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -105,26 +104,13 @@ def with_versions(filters: SearchFilters, known: Sequence[Source], *, begun: str
     return replace(filters, versions=(), version_ids=meant, sources=(), within=())
 
 
-def labelled(
-    hits: Sequence[SearchHit],
-    asked: Sequence[SourceId],
-    having: Mapping[DocId, AbstractSet[str]],
-    known: Mapping[SourceId, tuple[Source, Version]],
-) -> tuple[SearchHit, ...]:
-    """The hits as hits of the versions that were asked for: of several, the last one that has the note."""
+def labelled(hits: Sequence[SearchHit], meant: Mapping[DocId, tuple[str, Version]]) -> tuple[SearchHit, ...]:
+    """The hits as hits of versions; `meant` has the root and the version of each note."""
     found = []
     for hit in hits:
-        meant = [one for one in asked if one in having.get(hit.doc_id, ()) and one in known]
-        if meant:
-            source, version = known[meant[-1]]
-            hit = replace(
-                hit,
-                source=version.source,
-                root=source.root,
-                version=version.label,
-                citation=cited_in(hit.citation, version),
-            )
-        found.append(hit)
+        root, version = meant[hit.doc_id]
+        cited = cited_in(hit.citation, version)
+        found.append(replace(hit, source=version.source, root=root, version=version.label, citation=cited))
     return tuple(found)
 
 

@@ -23,10 +23,13 @@ _LONGEST_NAME = 120
 """Bytes; the ending is kept, because programs choose the syntax by it."""
 
 
-def file_at(root: str, raw_path: bytes, copies: str) -> str:
-    """The path of a file; of a file of a version, that of a copy in `copies`. Raises UnreadableFileError."""
+def file_at(root: str, raw_path: bytes, copies: str, *, as_copy: bool = False) -> str:
+    """The path of a file; of a file of a commit, that of a copy in `copies`. Raises UnreadableFileError.
+
+    `as_copy`: make a copy of a file of a folder, too.
+    """
     path = os.fsdecode(raw_path)
-    if not is_tree(root):
+    if not is_tree(root) and not as_copy:
         return os.path.join(root, path)
     key = hashlib.sha256(os.fsencode(root) + b"\0" + raw_path).hexdigest()[:16]
     folder = os.path.join(copies, key)
@@ -34,7 +37,7 @@ def file_at(root: str, raw_path: bytes, copies: str) -> str:
     try:
         with contextlib.suppress(FileNotFoundError):
             os.utime(folder)
-            if os.path.isfile(copy) and not os.path.islink(copy):
+            if is_tree(root) and os.path.isfile(copy) and not os.path.islink(copy):
                 return copy
         data = read_file(root, path, ReadLimits()).data
         own_files.make_folder(copies)

@@ -23,6 +23,7 @@ from kebab_tui.domain.names import stem_of
 from kebab_tui.domain.pages import cite, page_count
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import display_path
+from kebab_tui.domain.versions import Version, cited_in
 from kebab_tui.files.exclusion import LeftOut
 from kebab_tui.files.file_state import file_state
 from kebab_tui.files.read import VanishedFileError, exists, read_file, read_head
@@ -66,6 +67,13 @@ class Inspection:
     file_state: FileState
     cited: SourceSpan | None = None
     """The lines of the citation or of the chunk."""
+    version: Version | None = None
+    """The version that it is of; None for a present note."""
+
+    def cite(self, span: SourceSpan) -> Citation:
+        """The citation of a span of the note."""
+        cited = cite(self.document, span)
+        return cited if self.version is None else cited_in(cited, self.version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,8 @@ class CitedPlace:
     citation: Citation
     path: str
     located: Located
+    is_copy: bool = False
+    """The path is that of a read-only copy, of a file of a version."""
 
 
 @dataclass(frozen=True, slots=True)

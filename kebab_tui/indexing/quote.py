@@ -68,8 +68,6 @@ class QuotedNote:
     located: Located
     lines: tuple[str, ...]
     pages: int = 0
-    version: str = ""
-    """The label of the version that it is of; empty for a present note."""
 
 
 def quote_hit(hit: SearchHit, recipe: Recipe) -> QuotedHit | None:
@@ -133,7 +131,7 @@ def quote_found(found: Inspection, target: str, recipe: Recipe) -> QuotedNote:
         check_cited(document, found.cited)
     located = located_now(found, lines, recipe)
     span = located.span if found.cited is not None else SourceSpan(1, max(len(lines), 1))
-    return QuotedNote(document, Citation(document.path, span), located, tuple(lines))
+    return QuotedNote(document, found.cite(span), located, tuple(lines))
 
 
 def _quote_page(document: Document, found: Inspection, target: str, recipe: Recipe) -> QuotedNote:
@@ -148,9 +146,8 @@ def _quote_page(document: Document, found: Inspection, target: str, recipe: Reci
     except UnreadableFileError:
         raise _not_found(target) from None
     span = SourceSpan(1, max(1, len(page.lines)), page=page.number)
-    return QuotedNote(
-        document, Citation(document.path, span, label=page.label), located, page.lines, page.count
-    )
+    cited = replace(found.cite(span), label=page.label)
+    return QuotedNote(document, cited, located, page.lines, page.count)
 
 
 def _shareable_lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str] | None:

@@ -8,22 +8,19 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from kebab_tui.domain.citation import Citation, SourceSpan, parse_citation
+from kebab_tui.domain.citation import SourceSpan, parse_citation
 from kebab_tui.domain.document import Chunk, Document, Source
 from kebab_tui.domain.errors import NotFoundError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.note_uri import SCHEME, parse_uri
-from kebab_tui.domain.pages import cite
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.domain.versions import Version, cited_in, source_of
+from kebab_tui.domain.versions import source_of
 from kebab_tui.files.tree_root import TreeRoot, version_of
 from kebab_tui.indexing.lookup import Inspection, check_cited, chunks_within, inspection_of
 from kebab_tui.storage.ports import VersionCatalogue
 
 
-def inspect_version(
-    catalogue: VersionCatalogue, target: str, filters: SearchFilters
-) -> tuple[Inspection, Version] | None:
+def inspect_version(catalogue: VersionCatalogue, target: str, filters: SearchFilters) -> Inspection | None:
     """What a target names in a version; None if it names no version. Raises NotFoundError.
 
     `filters`: which notes count; `within` has the sources whose versions do.
@@ -42,7 +39,7 @@ def inspect_version(
         return None
     found = [hit for one in versions if (hit := _in(catalogue, one, wanted, filters)) is not None]
     if len(found) > 1:
-        names = ", ".join(version.source for _, version in found)
+        names = ", ".join(one.document.source for one in found)
         raise NotFoundError(f"several sources have {target}: {names}", "name it by its kebab:// URI")
     if not found:
         raise NotFoundError(
@@ -62,7 +59,7 @@ def _parts(target: str) -> tuple[str, str, str]:
 
 def _in(
     catalogue: VersionCatalogue, source: Source, wanted: str, filters: SearchFilters
-) -> tuple[Inspection, Version] | None:
+) -> Inspection | None:
     version = version_of(source)
     cited = parse_citation(wanted)
     places: list[tuple[str, SourceSpan | None]] = [(wanted, None)]
@@ -81,7 +78,7 @@ def _in(
             found = inspection_of(catalogue, document, chunks, span)
             document = replace(document, source=version.source)
             state = found.file_state if TreeRoot.parse(source.root) is None else "same"
-            return replace(found, document=document, root=source.root, file_state=state), version
+            return replace(found, document=document, root=source.root, file_state=state, version=version)
     return None
 
 
@@ -96,7 +93,3 @@ def _document(
         only = SearchFilters(shareable=True, doc_ids=tuple(note.doc_id for note in mine))
         mine = catalogue.documents(only, ("ok",))[0]
     return mine[0] if mine else None
-
-
-def cite_version(document: Document, span: SourceSpan, version: Version) -> Citation:
-    return cited_in(cite(document, span), version)

@@ -24,6 +24,7 @@ _FILTER_NAMES = {
     "modified_after_ns": "modified", "modified_before_ns": "modified",
     "doc_ids": "doc", "titles": "title", "headings": "heading",
 }  # fmt: skip
+_NOT_CHOSEN = ("facets", "links", "has", "within", "shareable", "versions", "version_ids")
 _OTHER_WORDS = "use fewer or other words"
 
 
@@ -91,13 +92,16 @@ def judge(search: Search, document: Document) -> WhyNot:
 def count_filtered(search: Search) -> Filtered | None:
     """The effect of all filters together and of each alone; None without filters.
 
-    Private notes that are left out are not counted at all.
+    Private notes that are left out are not counted at all, nor notes of other versions.
     """
     if not search.filters.chosen:
         return None
 
     def count(filters: SearchFilters) -> int:
-        filters = replace(filters, within=search.filters.within, shareable=search.filters.shareable)
+        found = search.filters
+        filters = replace(
+            filters, within=found.within, shareable=found.shareable, version_ids=found.version_ids
+        )
         return search.snapshot.browse(filters, 0, 0)[1]
 
     notes = count(SearchFilters())
@@ -115,7 +119,7 @@ def _single_filters(filters: SearchFilters) -> Iterator[tuple[str, SearchFilters
         yield str(has), SearchFilters(has=(has,))
     for field in fields(filters):
         value = getattr(filters, field.name)
-        if field.name in ("facets", "links", "has", "within", "shareable") or value in ((), None):
+        if field.name in _NOT_CHOSEN or value in ((), None):
             continue
         if field.name.endswith("_ns"):
             moment = datetime.fromtimestamp(value // 10**9, UTC).astimezone()

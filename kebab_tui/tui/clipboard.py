@@ -11,9 +11,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.text import sanitize
 from kebab_tui.tui.messages import LocatedHit
 from kebab_tui.tui.widgets.segments import ELLIPSIS, sanitize_line
@@ -50,7 +49,7 @@ _SHOWN = 160
 def citation_text(place: LocatedHit) -> str:
     """`path:L12-L34` with the present lines of the passage; always one line."""
     span = (place.located or place.hit.citation).span
-    return sanitize_line(str(Citation(place.hit.path, span)))
+    return sanitize_line(str(replace(place.hit.citation, span=span)))
 
 
 def citations_text(places: Sequence[LocatedHit]) -> str:

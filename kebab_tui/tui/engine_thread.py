@@ -227,7 +227,8 @@ class EngineThread:
                 try:
                     place = _locate(workspace, hit)
                     position = workspace.matching_position(hit, place, query)
-                    located.append(LocatedHit(hit, place, position=position))
+                    copy = workspace.file_of(hit.root, hit.raw_path, as_copy=True) if hit.version else ""
+                    located.append(LocatedHit(hit, place, position=position, copy=copy))
                 except KebabError as error:
                     located.append(LocatedHit(hit, None, failure_of(error)))
             return HitsLocated(number, tuple(located))

@@ -157,11 +157,15 @@ class HandOff:
         present = _present(places)
         remarks, edited, unseen = [remark(present)], list[str](), list[LocatedHit]()
         for place in _one_per_note(present):
-            path = path_of(place.hit)
+            path = _opened(place)
             try:
                 if (page := _page_of(place)) is None:
-                    remarks.append(line_hint(self._run_editor(path, position_of(place))))
-                    edited.append(path)
+                    launch = self._run_editor(path, position_of(place), read_only=bool(place.copy))
+                    remarks.append(line_hint(launch))
+                    if place.copy:
+                        remarks.append(f"{place.hit.version} is read-only: this was a copy")
+                    else:
+                        edited.append(path)
                 else:
                     remarks.append(self._view(path, page))
             except NoWindowError:
@@ -190,8 +194,10 @@ class HandOff:
             raise KebabError(outcome.message)
         return line_hint(launch) or f"page {page:,} opened in {launch.program}"
 
-    def _run_editor(self, path: str, position: TextPosition, *, is_new: bool = False) -> Launch:
-        launch = choose(self._editor, os.environ, shutil.which).at(path, *position)
+    def _run_editor(
+        self, path: str, position: TextPosition, *, is_new: bool = False, read_only: bool = False
+    ) -> Launch:
+        launch = choose(self._editor, os.environ, shutil.which).at(path, *position, read_only=read_only)
         outcome = open_in_editor(self._app, launch, path, is_new=is_new)
         self._app.refresh(layout=True)
         if not outcome.ok:
@@ -209,7 +215,7 @@ class HandOff:
             self._status.show_error(f"{paged[0]} has pages, no lines", "--pick-as citation picks a page")
             return
         for place in () if options.print0 else places:
-            if character := misread(path_of(place.hit), options.pick_as):
+            if character := misread(_picked(place, options.pick_as), options.pick_as):
                 where = place.hit.path if misread(place.hit.path, options.pick_as) else place.hit.root
                 self._status.show_error(f"a path with {character} needs --pick -0: {where}")
                 return
@@ -225,7 +231,9 @@ class HandOff:
         ambiguous = self._hits.twins | ambiguous_paths([place.hit for place in places])
         cited = []
         for place in places:
-            if place.hit.path in ambiguous:  # another folder has a note with the same path
+            if (
+                place.hit.path in ambiguous and not place.hit.version
+            ):  # another folder has a note with the same path
                 path = path_of(place.hit)
                 citation = replace(place.hit.citation, path=path)
                 cited.append(replace(place, hit=replace(place.hit, path=path, citation=citation)))
@@ -287,14 +295,25 @@ def picked(places: LocatedHits, picked_as: PickedAs) -> Iterator[str]:
         for number, place in enumerate(_one_per_note(places)):
             if not number:
                 yield f"+{position_of(place).line}"
-            yield path_of(place.hit)
+            yield _opened(place)
         return
     for place in places:
         if picked_as == "citation":
             span = (place.located or place.hit.citation).span
-            yield str(replace(place.hit.citation, path=path_of(place.hit), span=span))
+            path = place.hit.citation.path if place.hit.version else path_of(place.hit)
+            yield str(replace(place.hit.citation, path=path, span=span))
         else:
-            yield f"{path_of(place.hit)}:{position_of(place).line}"
+            yield f"{_opened(place)}:{position_of(place).line}"
+
+
+def _opened(place: LocatedHit) -> str:
+    """The path of what is opened."""
+    return place.copy or path_of(place.hit)
+
+
+def _picked(place: LocatedHit, picked_as: PickedAs) -> str:
+    """The path that is printed."""
+    return path_of(place.hit) if picked_as == "citation" else _opened(place)
 
 
 def misread(path: str, picked_as: PickedAs) -> str:

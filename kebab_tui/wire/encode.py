@@ -11,7 +11,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse
 from kebab_tui.domain.links import is_external
 from kebab_tui.domain.pages import cite
 from kebab_tui.domain.text import UNSAFE
+from kebab_tui.domain.versions import Version, cited_in
 from kebab_tui.formats.code_languages import code_language
 from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, Explanation
 from kebab_tui.search.ranking import NEAR_ENOUGH, PLACE_EVERY, Fused, FusionSettings
@@ -30,7 +31,6 @@ from kebab_tui.search.why_not import Filtered
 
 if TYPE_CHECKING:
     from kebab_tui.domain.links import LinkedNote, NoteLink, NoteLinks, SimilarNote
-    from kebab_tui.domain.versions import Version
     from kebab_tui.search.find_names import FoundNote
     from kebab_tui.search.libraries import FoundLibrary
     from kebab_tui.storage.ports import SqlResult
@@ -191,7 +191,10 @@ def document(value: Document) -> Json:
     }
 
 
-def chunk(value: Chunk, of: Document) -> Json:
+def chunk(value: Chunk, of: Document, version: Version | None = None) -> Json:
+    cited = cite(of, value.span, value.heading_path)
+    if version is not None:
+        cited = cited_in(cited, version)
     return {
         "schema_version": "chunk.v1",
         "chunk_id": value.chunk_id,
@@ -199,7 +202,7 @@ def chunk(value: Chunk, of: Document) -> Json:
         "ordinal": value.ordinal,
         "kind": value.kind,
         "heading_path": _headings(value.heading_path),
-        "citation": citation(cite(of, value.span, value.heading_path)),
+        "citation": citation(cited),
         "text": value.text,
     }
 
@@ -244,7 +247,7 @@ def found_notes(query: str, notes: Iterable[FoundNote]) -> Json:
             "doc_id": note.document.doc_id,
             "source_id": note.document.source,
             "path": note.document.path,
-            "location": os.path.join(note.root, os.fsdecode(note.document.raw_path)),
+            "location": note.location,
             "name": note.document.name,
             "title": note.document.title,
             "modified_at": timestamp(note.document.fingerprint.mtime_ns),
@@ -291,10 +294,12 @@ def version_list(values: Sequence[Version]) -> Json:
     return listing("version", map(version, values), len(values))
 
 
-def found_libraries(name: str, query: str, found: Iterable[FoundLibrary]) -> Json:
+def found_libraries(
+    name: str, query: str, found: Iterable[FoundLibrary], versions: Mapping[str, Sequence[str]]
+) -> Json:
     """The folders of `kebab source search`, best first: each a source.v1 with more fields."""
     items = [
-        source(one.source, one.source_score)
+        source(one.source, one.source_score, versions.get(one.source.source_id, ()))
         | {"score": one.score, "parts": one.parts._asdict(), "content_hits": one.content_hits}
         for one in found
     ]

@@ -75,10 +75,11 @@ def inspection(found: Inspection) -> Json:
     return {
         "schema_version": "inspection.v1",
         "document": document(found.document),
-        "root": found.root,
+        "root": found.version.place if found.version else found.root,
+        "version": found.version.label if found.version else "",
         "file_state": found.file_state,
         "page_count": page_count(found.document.facets),
-        "chunks": [chunk(item, found.document) for item in found.chunks],
+        "chunks": [chunk(item, found.document, found.version) for item in found.chunks],
     }
 
 

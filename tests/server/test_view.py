@@ -365,7 +365,7 @@ def test_filters(view: AgentView) -> None:
 
 
 def test_libraries_by_id(view: AgentView) -> None:
-    assert view.library("/work").source_id == view.library("work").source_id == "work"
+    assert view.library("/work")[0].source_id == view.library("work")[0].source_id == "work"
     with pytest.raises(NotFoundError, match="wrok"):
         view.library("wrok")
 
