@@ -25,7 +25,7 @@ from kebab_tui.domain.ids import SourceId
 from kebab_tui.workspace import Callbacks, Workspace
 
 _NAME = re.compile(r"\w[\w.-]{0,63}")
-_COLUMNS = ("id", "state", "notes", "passages", "versions", "title", "folder")
+_COLUMNS = ("id", "state", "notes", "passages", "title", "folder", "versions")
 _FOUND_COLUMNS = ("id", "score", "source score", "hits", "passages", "title", "folder")
 _SHOWN_VERSIONS = 3
 _NEXT = """\
@@ -215,9 +215,9 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
                 found.state,
                 str(found.documents),
                 str(found.chunks),
-                _shortened(labels[found.source_id]),
                 found.title,
                 found.root,
+                _shortened(labels[found.source_id]),
             )
             for found in sources
         )

@@ -168,11 +168,13 @@ def _shareable_lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str
 def inspect_shared(catalogue: Catalogue, target: str, filters: SearchFilters, find: Find) -> Inspection:
     """The same as `lookup.inspect`, as if there were only the notes that pass, and nothing outside sources.
 
-    Also understands URIs of notes.
+    Also understands URIs of present notes.
     """
     if target.startswith(SCHEME):
-        source, target, _ = parse_uri(target)
-        filters = replace(filters, sources=(SourceId(source),))
+        uri = parse_uri(target)
+        if uri.version:
+            raise _not_found(target)
+        target, filters = uri.within, replace(filters, sources=(SourceId(uri.source),))
     if _CHUNK_ID.fullmatch(target):
         chunks = catalogue.chunks_named(target)
         if len(chunks) == 1 and (document := catalogue.document(chunks[0].doc_id)):

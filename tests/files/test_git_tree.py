@@ -205,7 +205,12 @@ def test_a_git_that_does_not_answer_is_stopped(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(git_tree, "_safe", tuple)
     began: list[subprocess.Popen[bytes]] = []
     really = git_tree._start
-    monkeypatch.setattr(git_tree, "_start", lambda *given: began.append(really(*given)) or began[-1])
+
+    def start(place: str, arguments: tuple[str, ...]) -> subprocess.Popen[bytes]:
+        began.append(really(place, arguments))
+        return began[-1]
+
+    monkeypatch.setattr(git_tree, "_start", start)
     with pytest.raises(SourceError, match="does not answer"):
         git_tree._run(str(tmp_path), "rev-parse", seconds=0.2)
     assert [process.poll() is not None for process in began] == [True]

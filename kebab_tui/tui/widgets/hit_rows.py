@@ -282,6 +282,9 @@ def _where(hit: SearchHit, style: HitStyle, heading: int, room: int) -> Line:
         shown = cut_path(path, room - heading - cell_len(lines))
         if shown.endswith(path.rpartition("/")[2]):
             return ((shown + lines, "path"),)
+    if hit.version:
+        label = sanitize_line(hit.version)
+        return ((label, "path"),) if cell_len(label) + min(heading, _LEAST_HEADING) <= room else ()
     folder = path.rpartition("/")[0].rpartition("/")[2]
     if not folder or style.place or folder.casefold() == shown_title(hit).casefold():
         return ()
