@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
@@ -17,6 +17,7 @@ from kebab_tui.domain.errors import (
     NotFoundError,
     NotIndexedError,
     StoreDamagedError,
+    StoreError,
     StoreLostError,
     UsageError,
 )
@@ -215,7 +216,8 @@ class Workspace:
     def search(self, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         """One page of hits; `first_answer` allows a quick preview of the full ranking."""
         parts, query = self._asked(query)
-        return parts.engine.search(query, first_answer)
+        with parts.reading():
+            return parts.engine.search(query, first_answer)
 
     @_healed
     def recent(self, count: int, offset: int = 0) -> SearchResponse:
@@ -231,7 +233,8 @@ class Workspace:
     def explain(self, query: SearchQuery) -> ExplainedResponse:
         """The result of `search` with the explanation of every hit."""
         parts, query = self._asked(query)
-        return parts.engine.explain(query)
+        with parts.reading():
+            return parts.engine.explain(query)
 
     @_healed
     def why_not(self, query: SearchQuery, path: str) -> WhyNot:
@@ -289,7 +292,9 @@ class Workspace:
         reader = parts.index.reader
         with reader.catalogue() as catalogue, reader.snapshot() as snapshot:
             found = []
-            for note, name in find_names(snapshot, text, self._resolved(filters), offset + limit)[offset:]:
+            for note, name in find_names(snapshot, text, self._resolved(filters, parts), offset + limit)[
+                offset:
+            ]:
                 document = catalogue.document(note.doc)
                 assert document is not None  # of the same snapshot
                 found.append(FoundNote(document, catalogue.root_of(document.source), name))
@@ -370,7 +375,7 @@ class Workspace:
     ) -> tuple[list[Document], int]:
         parts, filters = self._among(filters)
         with parts.index.reader.catalogue() as catalogue:
-            found, total = catalogue.documents(self._resolved(filters), states, limit, offset)
+            found, total = catalogue.documents(self._resolved(filters, parts), states, limit, offset)
         return found if parts is self._parts else self._versions.listed(found, filters), total
 
     def file_states(self) -> Iterator[ListedFile]:
@@ -451,13 +456,16 @@ class Workspace:
 
         return SqlLimits(rows=rows, seconds=seconds, heap_bytes=512 << 20)
 
-    def _resolved(self, filters: SearchFilters | None) -> SearchFilters:
+    def _resolved(self, filters: SearchFilters | None, parts: Engine | None = None) -> SearchFilters:
         """The filters with the notes that `links:` stands for."""
-        if filters is None or not filters.links:
-            return filters or SearchFilters()
+        filters = filters or SearchFilters()
+        if filters.versions:
+            raise UsageError("versions have no links and no similar notes", "leave out the version")
+        if not filters.links:
+            return filters
         from kebab_tui.search.links import resolved
 
-        with self._parts.index.reader.snapshot() as snapshot:
+        with (parts or self._parts).index.reader.snapshot() as snapshot:
             return resolved(snapshot, filters)
 
     def locate(self, hit: SearchHit) -> Located:
@@ -569,6 +577,8 @@ class Workspace:
 
         yield from self._parts.index.check(self._parts.recipe.chunker)
         yield from check_vectors(self._parts.semantics, self._parts.index)
+        if self._has_versions:
+            yield from self._versions.findings(self._parts.recipe.chunker)
 
     # Write
 
@@ -682,9 +692,6 @@ class Workspace:
         """The index of versions, beside that of the present notes; with the same model."""
         return VersionEngine(self.settings, self._versions_folder, self._parts)
 
-    def _version_catalogue(self) -> AbstractContextManager[VersionCatalogue]:
-        return self._versions.catalogue()
-
     @property
     def _has_versions(self) -> bool:
         return self._versions.index.exists()
@@ -692,7 +699,7 @@ class Workspace:
     def _version_sources(self) -> list[Source]:
         if not self._has_versions:
             return []
-        with self._versions.index.reader.catalogue() as catalogue:
+        with self._versions.catalogue() as catalogue:
             return catalogue.sources(counted=False)
 
     def stored_versions(self, source: str = "") -> list[Version]:
@@ -702,7 +709,7 @@ class Workspace:
 
         if not self._has_versions:
             return []
-        with self._version_catalogue() as catalogue:
+        with self._versions.catalogue() as catalogue:
             counts = catalogue.version_counts()
             return [
                 version_of(one, counts.get(one.source_id, (0, 0)))
@@ -748,6 +755,9 @@ class Workspace:
         from kebab_tui.indexing.versions import chosen, refreshed
 
         parent = self.known_source(source)
+        if self._has_versions:
+            with self._versions.session("source version refresh", callbacks):
+                pass  # heals a damaged index: its versions are then unfinished
         for known in chosen(self._version_sources(), source, labels):
             try:
                 now = refreshed(known, parent)
@@ -829,7 +839,7 @@ class Workspace:
 
         if not self._has_versions:
             return None
-        with self._version_catalogue() as catalogue:
+        with self._versions.catalogue() as catalogue:
             return inspect_version(catalogue, target, filters or SearchFilters())
 
     def _cited_place(self, found: Inspection) -> CitedPlace:
@@ -900,6 +910,11 @@ class Engine:
 
         self._settings = settings
         self.index: Index = open_index(settings.index.url if url is None else url, data_folder, self._weights)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A read of this index: its errors say what to do."""
+        yield
 
     def close(self) -> None:
         """Close open components; later use opens them again."""
@@ -1007,6 +1022,9 @@ class Engine:
         return FieldWeights(weights.heading, weights.text, weights.title, weights.grams)
 
 
+_REFRESH = "`kebab source version refresh SRC` reads them again from git"
+
+
 class VersionEngine(Engine):
     """The components of the index of versions; `main` has the model."""
 
@@ -1019,9 +1037,40 @@ class VersionEngine(Engine):
 
         return VectorSearch(self.index, self._settings.index.embed_threads, self._main.semantics)
 
-    def catalogue(self) -> AbstractContextManager[VersionCatalogue]:
+    @contextmanager
+    def refilled_session(
+        self, command: str, callbacks: Callbacks, timeout_s: float | None = None
+    ) -> Iterator[Session]:
+        """Versions of a lost index are refreshed, not ingested."""
+        with self.session(command, callbacks, timeout_s) as session:
+            yield session
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Damage is not healed by `ingest`: that reads the present notes."""
+        try:
+            yield
+        except StoreDamagedError as error:
+            raise StoreError(f"the versions cannot be read: {error.message}", _REFRESH) from error
+
+    @contextmanager
+    def catalogue(self) -> Iterator[VersionCatalogue]:
         """The catalogue of an index of versions, which is one of this machine."""
-        return cast("AbstractContextManager[VersionCatalogue]", self.index.reader.catalogue())
+        with self.reading(), self.index.reader.catalogue() as catalogue:
+            yield cast("VersionCatalogue", catalogue)
+
+    def findings(self, chunker: str) -> Iterator[Finding]:
+        """What is wrong with the index of versions; one line if nothing is."""
+        from kebab_tui.storage.ports import Finding
+
+        wrong = [one for one in self.index.check(chunker) if one.level == "problem"]
+        for one in wrong:
+            yield replace(one, check=f"versions: {one.check}", fix=_REFRESH)
+        if not wrong:
+            with self.catalogue() as catalogue:
+                counts = catalogue.version_counts()
+            notes = sum(notes for notes, _ in counts.values())
+            yield Finding("versions", "ok", f"{len(counts)} versions with {notes:,} notes")
 
     def _of_versions(self, hits: Sequence[SearchHit], filters: SearchFilters) -> tuple[SearchHit, ...]:
         from kebab_tui.domain.versions import labelled

@@ -50,7 +50,9 @@ def answer_lines(answer: SearchOutput, style: Style, *, full: bool) -> Iterator[
         yield f"{_INDENT}doc: {field(hit.path)}" + (
             f"  (in {field(hit.root)})" if hit.path in ambiguous else ""
         )
-        cited = style.file_link(field(str(hit.citation)), file)
+        cited = field(str(hit.citation))
+        if not hit.version:
+            cited = style.file_link(cited, file)
         yield f"{_INDENT}citation: {cited}{page_label(hit.citation)}"
         yield f"{_INDENT}heading: {field(hit.heading_path)}".rstrip()
         if badges := list(known.badges(hit, is_korean(response.read))):

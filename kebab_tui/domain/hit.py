@@ -175,9 +175,11 @@ def append_page(response: SearchResponse, page: SearchResponse) -> SearchRespons
 
 
 def ambiguous_paths(hits: Sequence[SearchHit]) -> frozenset[str]:
-    """Paths that occur in several sources and thus do not identify a note."""
+    """Paths that occur in several sources and thus do not identify a note; a citation names its version."""
     roots: dict[str, set[str]] = {}
     for hit in hits:
+        if hit.version:
+            continue
         roots.setdefault(hit.path, set()).add(hit.root)
     return frozenset(path for path, found in roots.items() if len(found) > 1)
 

@@ -18,6 +18,7 @@ from kebab_tui.files.read import read_file
 from kebab_tui.files.tree_root import is_tree
 from kebab_tui.formats.decode import ReadLimits
 
+_LIMITS = ReadLimits(256 << 20)
 _KEPT_SECONDS = 24 * 3600
 _LONGEST_NAME = 120
 """Bytes; the ending is kept, because programs choose the syntax by it."""
@@ -39,7 +40,7 @@ def file_at(root: str, raw_path: bytes, copies: str, *, as_copy: bool = False) -
             os.utime(folder)
             if is_tree(root) and os.path.isfile(copy) and not os.path.islink(copy):
                 return copy
-        data = read_file(root, path, ReadLimits()).data
+        data = read_file(root, path, _LIMITS).data
         own_files.make_folder(copies)
         _remove_old(copies)
         own_files.make_folder(folder)

@@ -408,8 +408,8 @@ def _run(place: str, *arguments: str, seconds: float = _SECONDS) -> bytes:
 
 def _read_some(stream: IO[bytes], seconds: float) -> bytes:
     """What there is to read; raises EOFError at the end, TimeoutError if nothing comes."""
-    if not select.select([stream], [], [], max(0.0, seconds))[0]:
-        raise TimeoutError
+    if os.name != "nt" and not select.select([stream], [], [], max(0.0, seconds))[0]:
+        raise TimeoutError  # Windows can wait for sockets only
     found = os.read(stream.fileno(), 1 << 20)
     if not found:
         raise EOFError

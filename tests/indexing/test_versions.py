@@ -14,7 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from kebab_tui.domain.errors import FilterError, KebabError, NotFoundError, UnfinishedFilterError, UsageError
+from kebab_tui.domain.errors import (
+    FilterError,
+    KebabError,
+    NotFoundError,
+    StoreError,
+    UnfinishedFilterError,
+    UsageError,
+)
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.indexing.versions import VersionReport
@@ -99,6 +106,8 @@ def test_row_4_4_a_version_is_searched_alone_and_only_when_named(vault: Vault) -
     assert why.stage == "no match"
     found = vault.workspace.find("guide", filters=SearchFilters(versions=("v1",)))
     assert [(note.location, note.document.source) for note in found] == [("v1:guide.md", "notes")]
+    with pytest.raises(UsageError):
+        vault.workspace.links("guide.md", "out", SearchFilters(versions=("v1",)))
     listed, total = vault.workspace.documents(SearchFilters(versions=("v2",)))
     assert ([note.source for note in listed], total) == (["notes@v2", "notes@v2"], 2)
 
@@ -285,6 +294,23 @@ def test_tags_by_a_pattern(vault: Vault) -> None:
         add(vault, glob="w*")
     with pytest.raises(UsageError, match="dash"):
         add(vault, "--help")
+
+
+def test_a_damaged_index_of_versions_leaves_the_notes_alone_and_is_read_again(vault: Vault) -> None:
+    add(vault, "v1", "v2")
+    vault.workspace.close()
+    damaged = vault.data / "versions/kebab.sqlite"
+    damaged.write_bytes(damaged.read_bytes()[:20_000] + b"\0" * 60_000)
+    vault.restart()
+    assert cited(vault, "samovar") == ["guide.md:L1-L3"]
+    with pytest.raises(StoreError) as error:
+        cited(vault, "boils version:v1")
+    assert "source version refresh" in error.value.hint
+    assert {one.check for one in vault.workspace.doctor() if one.level == "problem"}
+    one, *_ = refresh(vault)
+    assert isinstance(one, VersionReport)
+    assert (one.read, cited(vault, "boils version:v1")) == (3, ["v1:guide.md:L1-L5"])
+    assert "problem" not in {one.level for one in vault.workspace.doctor() if "versions" in one.check}
 
 
 def test_a_removed_folder_takes_its_versions_along(vault: Vault) -> None:
