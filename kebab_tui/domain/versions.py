@@ -5,6 +5,7 @@ A version is a child source: `SOURCE@LABEL`. No source has an `@` in its name; a
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -17,6 +18,7 @@ from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.query import SearchFilters
 
 MOST_LABEL = 100
+_MOST_LISTED = 12
 VersionKind = Literal["git", "folder"]
 VersionHealth = Literal["ok", "moved", "ref gone", "unreadable", "unfinished"]
 """`moved`: its tag or branch leads to another commit by now. `unfinished`: not all of it is indexed."""
@@ -92,16 +94,27 @@ def with_versions(filters: SearchFilters, known: Sequence[Source], *, begun: str
     near = [
         one for one in known if not (filters.within or filters.sources) or source_of(one.source_id) in sources
     ]
-    labels = list(dict.fromkeys(one.version_label for one in near))
-    for label in filters.versions:
+    labels = list(dict.fromkeys(_normal(one.version_label) for one in near))
+    typed = [_normal(label) for label in filters.versions]
+    for label in typed:
         if label in labels:
             continue
         if begun.endswith(label) and any(one.startswith(label) for one in labels):
-            raise UnfinishedFilterError(f"version: expects one of {', '.join(labels[-8:])}")
-        hint = f"the versions are: {', '.join(labels)}" if labels else "`kebab source version add` reads one"
+            raise UnfinishedFilterError(f"version: expects one of {_listed(labels)}")
+        hint = f"the versions are: {_listed(labels)}" if labels else "`kebab source version add` reads one"
         raise FilterError(f"invalid version:{label}; no such version", hint)
-    meant = tuple(one.source_id for one in near if one.version_label in filters.versions)
+    meant = tuple(one.source_id for one in near if _normal(one.version_label) in typed)
     return replace(filters, versions=(), version_ids=meant, sources=(), within=())
+
+
+def _listed(labels: Sequence[str]) -> str:
+    """The last labels, and how many more there are."""
+    more = len(labels) - _MOST_LISTED
+    return ", ".join(labels[-_MOST_LISTED:]) + (f" and {more} more" if more > 0 else "")
+
+
+def _normal(label: str) -> str:
+    return unicodedata.normalize("NFC", label)
 
 
 def labelled(hits: Sequence[SearchHit], meant: Mapping[DocId, tuple[str, Version]]) -> tuple[SearchHit, ...]:

@@ -25,7 +25,7 @@ from typing import IO, NamedTuple
 
 from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.errors import SourceError, UnreadableFileError, UnsuitableFileError
-from kebab_tui.files.tree_root import TreeRoot
+from kebab_tui.files.tree_root import SEPARATOR, TreeRoot
 
 _SECONDS = 60.0
 """For one answer of git; a tree of a million files takes about 10."""
@@ -42,6 +42,8 @@ _COMMITTED = re.compile(rb"^committer .*> (-?\d+) [+-]\d{4}$", re.MULTILINE)
 _SKIP = 1 << 20
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _ABBREVIATED = re.compile(r"[0-9a-f]{7,64}")
+_OTHERWISE = re.compile(r"[A-Z_]*HEAD|@|[0-9a-f]{40}|[0-9a-f]{64}")
+"""Names that git understands as something else, whatever refs there are."""
 _SHORT = 12
 _SHORT_NAMES = ("refs/tags/", "refs/heads/", "refs/remotes/", "refs/")
 """As git resolves a short name: the tag before the branch."""
@@ -106,7 +108,7 @@ class Repository:
         """The shortest name that git understands as this ref."""
         for front in _SHORT_NAMES:
             short = ref.removeprefix(front)
-            if short == ref:
+            if short == ref or _OTHERWISE.fullmatch(short):
                 continue
             meant = next((f + short for f in _SHORT_NAMES if f + short in refs), ref)
             if meant == ref:
@@ -124,6 +126,9 @@ class Repository:
         return commit if _OID.fullmatch(commit) else ""
 
     def root(self, found: GitRef) -> TreeRoot:
+        """The name of a commit as a root; raises SourceError for a path that cannot be part of one."""
+        if SEPARATOR in f"{self.git_dir}{self.prefix}{self.folder}":
+            raise SourceError("the path has a control character", "rename the folder")
         return TreeRoot(found.commit, found.label, found.ref, self.prefix, self.git_dir, self.folder)
 
 

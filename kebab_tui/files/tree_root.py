@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.versions import Version, VersionHealth, source_of
 
-_FRONT = "/git\x1f"
+SEPARATOR = "\x1f"
+_FRONT = f"/git{SEPARATOR}"
 """Absolute, as every root, and of no folder."""
 
 
@@ -33,7 +34,7 @@ class TreeRoot:
 
     def __str__(self) -> str:
         fields = (self.commit, self.label, self.ref, self.prefix, self.git_dir, self.folder)
-        return _FRONT + "\x1f".join(fields)
+        return _FRONT + SEPARATOR.join(fields)
 
     @property
     def shown(self) -> str:
@@ -42,7 +43,7 @@ class TreeRoot:
     @classmethod
     def parse(cls, root: str) -> TreeRoot | None:
         """None for a folder."""
-        fields = root.removeprefix(_FRONT).split("\x1f")
+        fields = root.removeprefix(_FRONT).split(SEPARATOR)
         return cls(*fields) if is_tree(root) and len(fields) == 6 else None
 
 

@@ -85,6 +85,7 @@ def test_refs_of_every_kind(tmp_path: Path) -> None:
     }, "of a tag and a branch of one name, the tag, as for git"
     assert repository.resolve("heads/v1", refs)[::2] == ("heads/v1", second)
     assert repository.resolve("--help", refs).commit == second, "a name is never an option"
+    assert repository.resolve("tags/HEAD", refs | {"refs/tags/HEAD": first}).label == "tags/HEAD"
     assert repository.resolve(first[:9], refs) == (first[:12], "", first)
     for wrong in ("v3", "blob", "--upload-pack=x", "HEAD^{tree}", "v1:a.md", ""):
         with pytest.raises(SourceError, match="no tag, branch or commit"):
