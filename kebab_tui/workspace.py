@@ -889,7 +889,8 @@ class Workspace:
         """Ask the indexing process to embed the passages of these hits before others."""
         from kebab_tui.storage.ports import EmbedFirst
 
-        self._parts.index.requests().ask(EmbedFirst(tuple(hit.row for hit in hits)))
+        if rows := tuple(hit.row for hit in hits if not hit.version):
+            self._parts.index.requests().ask(EmbedFirst(rows))
 
     def _ingest(
         self, folders: Sequence[str], callbacks: Callbacks, healed: str = "", *, read_error: bool = False

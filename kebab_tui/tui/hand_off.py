@@ -177,7 +177,7 @@ class HandOff:
         if any(remarks):
             self._status.show_message(Notice("opened", f" {DOT} ".join(dict.fromkeys(filter(None, remarks)))))
         if len(remarks) > 1:
-            self._recent.add(place.hit.doc_id for place in present)
+            self._recent.add(place.hit.doc_id for place in present if not place.hit.version)
             self._opened(tuple(edited))
 
     def open_file(self, path: str) -> str:
@@ -219,7 +219,7 @@ class HandOff:
                 where = place.hit.path if misread(place.hit.path, options.pick_as) else place.hit.root
                 self._status.show_error(f"a path with {character} needs --pick -0: {where}")
                 return
-        self._recent.add(place.hit.doc_id for place in places)
+        self._recent.add(place.hit.doc_id for place in places if not place.hit.version)
         self._app.exit(tuple(picked(places, options.pick_as)))
 
     def _copy(self, places: LocatedHits, *, with_text: bool) -> None:

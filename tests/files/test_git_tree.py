@@ -215,3 +215,11 @@ def test_a_git_that_does_not_answer_is_stopped(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(SourceError, match="does not answer"):
         git_tree._run(str(tmp_path), "rev-parse", seconds=0.2)
     assert [process.poll() is not None for process in began] == [True]
+
+
+def test_an_answer_without_end_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit(tmp_path / "lib", a="a", tag="v1")
+    repository = Repository.of(str(tmp_path / "lib"))
+    monkeypatch.setattr(git_tree, "_MOST_BYTES", 10)
+    with pytest.raises(SourceError, match="answers more than"):
+        repository.refs()

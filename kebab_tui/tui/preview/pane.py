@@ -334,8 +334,11 @@ class Preview(LineView, can_focus=True):
         number = self._page + (1 if pages > 0 else -1)
         if not is_at_end or not 1 <= number <= self._pages:
             return False
+        try:
+            path = self._path_of(self._hit)
+        except KebabError:  # what is shown stays
+            return False
         self._page, self._turning = number, [pages]
-        path = self._path_of(self._hit)
         self._read_page(WantedPage(path, identity(path), number))
         return True
 
