@@ -296,6 +296,7 @@ def test_tags_by_a_pattern(vault: Vault) -> None:
         add(vault, "--help")
 
 
+@pytest.mark.slow
 def test_a_damaged_index_of_versions_leaves_the_notes_alone_and_is_read_again(vault: Vault) -> None:
     add(vault, "v1", "v2")
     vault.workspace.close()
