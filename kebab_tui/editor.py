@@ -94,19 +94,22 @@ class Editor:
     named_by: str
     kind: Kind = "terminal"
 
-    def at(self, path: str, line: int, column: int = 1) -> Launch:
-        """The command line for a file with an absolute path."""
+    def at(self, path: str, line: int, column: int = 1, *, read_only: bool = False) -> Launch:
+        """The command line for a file with an absolute path.
+
+        `read_only`: with the program's own option for it, if it has one.
+        """
         if _is_template(self.command):
             return launch_template(self.command, self.kind, path, line, column)
-        return launch(self.command, path, line, column)
+        return launch((*self.command, *(_read_only(self.command) if read_only else ())), path, line, column)
 
-    def at_all(self, places: Sequence[FilePlace]) -> Launch:
+    def at_all(self, places: Sequence[FilePlace], *, read_only: bool = False) -> Launch:
         """One command line for several files."""
         if len(places) == 1:
-            return self.at(*places[0])
+            return self.at(*places[0], read_only=read_only)
         if _is_template(self.command):
             return _launch_template_all(self.command, self.kind, places)
-        return launch_all(self.command, places)
+        return launch_all((*self.command, *(_read_only(self.command) if read_only else ())), places)
 
 
 def choose(settings: EditorSettings, environ: Mapping[str, str], find: Find) -> Editor:
@@ -222,6 +225,20 @@ _FAMILIES: tuple[tuple[str, EditorFamily], ...] = (
 FAMILIES = {name: family for names, family in _FAMILIES for name in names.split()}
 """Program -> its arguments."""
 
+_READ_ONLY = {
+    name: option
+    for names, option in (
+        ("vi vim nvim lvim vimx rvim gvim mvim nvi vile", "-R"),
+        ("nano rnano", "-v"),
+        ("kak", "-ro"),
+        ("micro", "-readonly=true"),
+        ("joe jmacs jstar", "-rdonly"),
+        ("ne", "--read-only"),
+        ("pico", "-v"),
+    )
+    for name in names.split()
+}
+"""Program -> its option to change no file. Others find that the file cannot be written."""
 _UNKNOWN = EditorFamily("terminal", ("{path}",))
 _WINDOW_CHOSEN = {"-n", "--new-window", "-r", "--reuse-window", "-w", "--wait"}
 _NOT_WAITING = {"-n", "--no-wait"}
@@ -296,6 +313,11 @@ def _script(places: Sequence[FilePlace]) -> str:
         quoted = path.replace("'", "''")
         commands.append(f"edit -existing '{quoted}' {place.line} {place.column}")
     return "; ".join(commands)
+
+
+def _read_only(command: Sequence[str]) -> Words:
+    option = _READ_ONLY.get(_basename(command[0]))
+    return () if option is None or option in command else (option,)
 
 
 def launch_template(template: Sequence[str], kind: Kind, path: str, line: int, column: int = 1) -> Launch:

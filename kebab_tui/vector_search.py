@@ -53,7 +53,9 @@ class OpenVectors(NamedTuple):
 class VectorSearch:
     """Implements `search.ports.SemanticsSource`."""
 
-    def __init__(self, index: Index, threads: int) -> None:
+    def __init__(self, index: Index, threads: int, main: VectorSearch | None = None) -> None:
+        """`main`: that of another index, whose model is used here, too."""
+        self._main = main
         self._index = index
         self._reader = index.reader
         self._threads = threads
@@ -122,6 +124,8 @@ class VectorSearch:
 
     def card(self) -> ModelCard:
         """The card of the selected model; read again if its file changed."""
+        if self._main is not None:
+            return self._main.card()
         from kebab_tui.embedding.card import CARD
 
         chosen = self.chosen()
@@ -139,6 +143,8 @@ class VectorSearch:
 
     def chosen(self) -> str:
         """The id of the selected model, which may be missing."""
+        if self._main is not None:
+            return self._main.chosen()
         from kebab_tui.embedding.model_folders import BUNDLED_MODEL
 
         with self._reader.catalogue() as catalogue:
@@ -152,6 +158,8 @@ class VectorSearch:
 
     def restore_choice(self, writer: Writer) -> None:
         """Synchronize the database and the copy of its selected model: either may be lost."""
+        if self._main is not None:
+            return
         with self._reader.catalogue() as catalogue:
             known = catalogue.model()
         if known is not None:
@@ -195,6 +203,8 @@ class VectorSearch:
     def _encoder_of(self, card: ModelCard) -> Encoder:
         from kebab_tui.embedding.encoder import Encoder
 
+        if self._main is not None:
+            return self._main._encoder_of(card)
         with self._opening:
             if self._encoder is None or self._encoder.card != card:
                 self._encoder = Encoder(card, self._threads)

@@ -11,10 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
 from kebab_tui import own_files
-from kebab_tui.domain.errors import NotIndexedError, StoreDamagedError, StoreLostError, UsageError
+from kebab_tui.domain.errors import (
+    NotFoundError,
+    NotIndexedError,
+    StoreDamagedError,
+    StoreError,
+    StoreLostError,
+    UsageError,
+)
 from kebab_tui.domain.facets import FACETS
 from kebab_tui.domain.query import SearchFilters, SearchQuery
 from kebab_tui.indexing.callbacks import Callbacks as Callbacks
@@ -25,9 +32,10 @@ if TYPE_CHECKING:
     from kebab_tui.domain.citation import Located, TextPosition
     from kebab_tui.domain.document import Document, DocumentState, OtherFiles, PageText, Source, SourceUse
     from kebab_tui.domain.hit import Highlight, SearchHit, SearchResponse
-    from kebab_tui.domain.ids import SourceId
+    from kebab_tui.domain.ids import DocId, SourceId
     from kebab_tui.domain.links import LinkDirection, NoteLinks, SimilarNote
     from kebab_tui.domain.scope import SourcePart
+    from kebab_tui.domain.versions import Version
     from kebab_tui.indexing.data_watch import DataFolderWatch
     from kebab_tui.indexing.embed import EmbeddingReport
     from kebab_tui.indexing.folder_count import FolderCount
@@ -37,6 +45,7 @@ if TYPE_CHECKING:
     from kebab_tui.indexing.report import IngestReport
     from kebab_tui.indexing.session import Session
     from kebab_tui.indexing.status import LiveReader, LiveState, WatchSummary
+    from kebab_tui.indexing.versions import VersionReport
     from kebab_tui.indexing.worker import WorkerConfig
     from kebab_tui.search.completions import Completions
     from kebab_tui.search.engine import SearchEngine
@@ -49,7 +58,7 @@ if TYPE_CHECKING:
     from kebab_tui.search.ranking import FusionSettings
     from kebab_tui.search.why_not import WhyNot
     from kebab_tui.settings.settings import Settings
-    from kebab_tui.storage.ports import Finding, Index, SqlLimits, SqlResult
+    from kebab_tui.storage.ports import Finding, Index, SqlLimits, SqlResult, VersionCatalogue, VersionWriter
     from kebab_tui.vector_search import ModelService, VectorSearch
 
 
@@ -89,10 +98,13 @@ class Workspace:
         """`rebuild`: called when a search finds the index damaged, before it searches again."""
         self._rebuild = rebuild
         self.settings = settings
+        self._data_folder = data_folder
         self._parts = Engine(settings, data_folder)
 
     def close(self) -> None:
         self._parts.close()
+        if "_versions" in self.__dict__:
+            self._versions.close()
 
     @property
     def has_index(self) -> bool:
@@ -215,7 +227,9 @@ class Workspace:
     @_healed
     def search(self, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         """One page of hits; `first_answer` allows a quick preview of the full ranking."""
-        return self._parts.engine.search(query, first_answer)
+        parts, query = self._asked(query)
+        with parts.reading():
+            return parts.engine.search(query, first_answer)
 
     @_healed
     def recent(self, count: int, offset: int = 0, filters: SearchFilters | None = None) -> SearchResponse:
@@ -230,7 +244,9 @@ class Workspace:
     @_healed
     def explain(self, query: SearchQuery) -> ExplainedResponse:
         """The result of `search` with the explanation of every hit."""
-        return self._parts.engine.explain(query)
+        parts, query = self._asked(query)
+        with parts.reading():
+            return parts.engine.explain(query)
 
     @_healed
     def why_not(self, query: SearchQuery, target: str) -> WhyNot:
@@ -239,6 +255,14 @@ class Workspace:
 
         if (error := self.parse(query.text).error) is not None:
             raise error
+        parts, asked = self._asked(query)
+        if parts is not self._parts:
+            labels = (*query.filters.versions, *self.parse(query.text).filters.versions)
+            targets = (self._in_version(f"{label}:{target.removeprefix(f'{label}:')}") for label in labels)
+            found = next(filter(None, targets), None)
+            if found is None:
+                raise NotFoundError(f"not in the index: {target}", "name the note by its path")
+            return parts.engine.why_not(asked, found.document)
         with self._parts.index.reader.catalogue() as catalogue:
             document, rows = named_passages(catalogue, target, self._find)
             if document is None or document.chunks == 0:
@@ -261,7 +285,8 @@ class Workspace:
                     if kind.key is not None
                 }
                 sources = [(source.source_id, source.documents) for source in catalogue.sources()]
-                return completions_of(facets, sources, catalogue.paths(), catalogue.note_counts())
+                versions = [(one.label, one.notes) for one in self.stored_versions()]
+                return completions_of(facets, sources, catalogue.paths(), catalogue.note_counts(), versions)
         except NotIndexedError:
             return completions_of({}, (), (), {})
 
@@ -277,14 +302,17 @@ class Workspace:
     ) -> list[FoundNote]:
         from kebab_tui.search.find_names import FoundNote, find_names
 
-        reader = self._parts.index.reader
+        parts, filters = self._among(filters)
+        reader = parts.index.reader
         with reader.catalogue() as catalogue, reader.snapshot() as snapshot:
             found = []
-            for note, name in find_names(snapshot, text, self._resolved(filters), offset + limit)[offset:]:
+            for note, name in find_names(snapshot, text, self._resolved(filters, parts), offset + limit)[
+                offset:
+            ]:
                 document = catalogue.document(note.doc)
                 assert document is not None  # of the same snapshot
                 found.append(FoundNote(document, catalogue.root_of(document.source), name))
-            return found
+        return found if parts is self._parts else self._versions.named(found, filters)
 
     # Read
 
@@ -426,8 +454,10 @@ class Workspace:
     def documents(
         self, filters: SearchFilters, states: Sequence[DocumentState] = (), limit: int = -1, offset: int = 0
     ) -> tuple[list[Document], int]:
-        with self._parts.index.reader.catalogue() as catalogue:
-            return catalogue.documents(self._resolved(filters), states, limit, offset)
+        parts, filters = self._among(filters)
+        with parts.index.reader.catalogue() as catalogue:
+            found, total = catalogue.documents(self._resolved(filters, parts), states, limit, offset)
+        return found if parts is self._parts else self._versions.listed(found, filters), total
 
     def file_states(self) -> Iterator[ListedFile]:
         """Every file of every source with its current state; failed files come first."""
@@ -440,8 +470,13 @@ class Workspace:
         """Look up a note or a chunk by path, citation, id or name, with the state of its file."""
         from kebab_tui.indexing.lookup import inspect
 
-        with self._parts.index.reader.catalogue() as catalogue:
-            return inspect(catalogue, target, self._parts.recipe, self._find)
+        try:
+            with self._parts.index.reader.catalogue() as catalogue:
+                return inspect(catalogue, target, self._parts.recipe, self._find)
+        except NotFoundError:
+            if (found := self._in_version(target)) is None:
+                raise
+            return found
 
     def _inspected(self, target: str, filters: SearchFilters) -> Inspection:
         """What a target names: for an agent, only among the notes that it may see."""
@@ -502,12 +537,14 @@ class Workspace:
 
         return SqlLimits(rows=rows, seconds=seconds, heap_bytes=512 << 20)
 
-    def _resolved(self, filters: SearchFilters | None) -> SearchFilters:
+    def _resolved(self, filters: SearchFilters | None, parts: Engine | None = None) -> SearchFilters:
         """The filters with the notes that `links:` stands for."""
+        filters = filters or SearchFilters()
+        if filters.versions:
+            raise UsageError("versions have no links and no similar notes", "leave out the version")
         from kebab_tui.search.links import resolved
 
-        filters = filters or SearchFilters()
-        with self._parts.index.reader.snapshot() as snapshot:
+        with (parts or self._parts).index.reader.snapshot() as snapshot:
             if removed := snapshot.removed_sources():
                 filters = replace(filters, without=removed)
             return resolved(snapshot, filters)
@@ -552,8 +589,22 @@ class Workspace:
         """Locate a citation, a chunk id, a path or a name in the current file."""
         from kebab_tui.indexing.lookup import locate_citation
 
-        with self._parts.index.reader.catalogue() as catalogue:
-            return locate_citation(catalogue, target, self._parts.recipe, self._find)
+        try:
+            with self._parts.index.reader.catalogue() as catalogue:
+                return locate_citation(catalogue, target, self._parts.recipe, self._find)
+        except NotFoundError:
+            if (found := self._in_version(target)) is None:
+                raise
+            return self._cited_place(found)
+
+    def file_of(self, root: str, raw_path: bytes, *, as_copy: bool = False) -> str:
+        """The path of a file to show or open; of a version in git, that of a read-only copy.
+
+        `as_copy`: of a folder, too. Raises UnreadableFileError. Reads no index: for any thread.
+        """
+        from kebab_tui.files.copies import file_at
+
+        return file_at(root, raw_path, os.path.join(self._versions_folder, "copies"), as_copy=as_copy)
 
     def quote(self, hit: SearchHit) -> QuotedHit | None:
         """A hit with its present text; None if its file is gone, is no text any more, or is private now."""
@@ -564,13 +615,18 @@ class Workspace:
     @_healed
     def quote_target(self, target: str, filters: SearchFilters) -> QuotedNote:
         """The present lines of a path, a citation, a chunk id or a name; if not private."""
-        from kebab_tui.indexing.quote import quote_target
+        from kebab_tui.indexing.quote import quote_found, quote_target
 
         def find(name: str, limit: int) -> list[FoundNote]:
             return self._find(name, limit, 0, filters)
 
-        with self._parts.index.reader.catalogue() as catalogue:
-            return quote_target(catalogue, target, filters, self._parts.recipe, find)
+        try:
+            with self._parts.index.reader.catalogue() as catalogue:
+                return quote_target(catalogue, target, filters, self._parts.recipe, find)
+        except NotFoundError:
+            if (found := self._in_version(target, filters)) is None:
+                raise
+            return quote_found(found, target, self._parts.recipe)
 
     def last_indexed_ns(self) -> int:
         """When the last ingest or embedding ended; 0 if none did."""
@@ -615,6 +671,8 @@ class Workspace:
 
         yield from self._parts.index.check(self._parts.recipe.chunker)
         yield from check_vectors(self._parts.semantics, self._parts.index)
+        if self._has_versions:
+            yield from self._versions.findings(self._parts.recipe.chunker)
 
     # Write
 
@@ -663,6 +721,11 @@ class Workspace:
         return self._parts.index.requests().undoing()
 
     def remove_source(self, source: SourceId, callbacks: Callbacks) -> None:
+        from kebab_tui.domain.versions import source_of
+
+        for version in self._version_sources():
+            if source_of(version.source_id) == source:
+                self.remove_version(version.source_id, callbacks)
         with self._parts.refilled_session("source remove", callbacks) as session:
             session.writer.remove_source(source)
 
@@ -688,15 +751,28 @@ class Workspace:
             raise read_error(self._parts.index) from error
 
     def embed(self, callbacks: Callbacks) -> EmbeddingReport:
-        """Embed all chunks without a vector, then write the vector file."""
+        """Embed all chunks without a vector, then write the vector file; of versions, too."""
+        report = self._embed(self._parts, callbacks)
+        if report.cancelled or not self._has_versions:
+            return report
+        self._copy_vectors(callbacks)
+        more = self._embed(self._versions, callbacks)
+        return replace(
+            more,
+            embedded=report.embedded + more.embedded,
+            seconds=report.seconds + more.seconds,
+            not_saved=report.not_saved or more.not_saved,
+        )
+
+    def _embed(self, parts: Engine, callbacks: Callbacks) -> EmbeddingReport:
         from kebab_tui.indexing.embed import embed
 
         return embed(
-            self._parts.semantics,
-            lambda timeout_s, waiting: self._parts.refilled_session(
+            parts.semantics,
+            lambda timeout_s, waiting: parts.refilled_session(
                 "index --embed", replace(callbacks, waiting=waiting), timeout_s
             ),
-            self._parts.index,
+            parts.index,
             callbacks,
             self.settings.index.lock_timeout_s,
         )
@@ -719,6 +795,176 @@ class Workspace:
     def rebuild_full_text(self, callbacks: Callbacks) -> None:
         with self._parts.refilled_session("index --rebuild-fts", callbacks) as session:
             session.writer.rebuild_full_text()
+
+    # Versions
+
+    @property
+    def _versions_folder(self) -> str:
+        return os.path.join(self._parts.index.folder, "versions")
+
+    @cached_property
+    def _versions(self) -> VersionEngine:
+        """The index of versions, beside that of the present notes; with the same model."""
+        return VersionEngine(self.settings, self._versions_folder, self._parts)
+
+    @property
+    def _has_versions(self) -> bool:
+        return self._versions.index.exists()
+
+    def _version_sources(self) -> list[Source]:
+        if not self._has_versions:
+            return []
+        with self._versions.catalogue() as catalogue:
+            return catalogue.sources(counted=False)
+
+    def stored_versions(self, source: str = "") -> list[Version]:
+        """The versions of a source, or of all; not compared with their repositories."""
+        from kebab_tui.domain.versions import source_of
+        from kebab_tui.files.tree_root import version_of
+
+        if not self._has_versions:
+            return []
+        with self._versions.catalogue() as catalogue:
+            counts = catalogue.version_counts()
+            return [
+                version_of(one, counts.get(one.source_id, (0, 0)))
+                for one in catalogue.sources(counted=False)
+                if source in ("", source_of(one.source_id))
+            ]
+
+    def named_versions(self, source: SourceId, labels: Sequence[str]) -> list[Version]:
+        """The versions of a source with these labels; raises NotFoundError."""
+        from kebab_tui.files.tree_root import version_of
+        from kebab_tui.indexing.versions import chosen
+
+        self.known_source(source)
+        return [version_of(one) for one in chosen(self._version_sources(), source, labels)]
+
+    def versions(self, source: str = "") -> list[Version]:
+        """The same, with what has become of their tags, branches and folders. Runs git."""
+        from kebab_tui.indexing.versions import compared
+
+        return compared(self.stored_versions(source))
+
+    def add_versions(
+        self, source: SourceId, names: Sequence[str], glob: str, last: int, callbacks: Callbacks
+    ) -> Iterator[VersionReport]:
+        """Index tags, branches or commits of the repository of a source, one after the other."""
+        from kebab_tui.indexing.versions import new_versions
+
+        yield from self._index_versions(new_versions(self.known_source(source), names, glob, last), callbacks)
+
+    def add_version_folder(
+        self, source: SourceId, folder: str, label: str, callbacks: Callbacks
+    ) -> Iterator[VersionReport]:
+        """Index a folder as a version of a source."""
+        from kebab_tui.indexing.versions import of_folder
+
+        yield from self._index_versions([of_folder(self.known_source(source), folder, label)], callbacks)
+
+    def refresh_versions(
+        self, source: SourceId, labels: Sequence[str], callbacks: Callbacks
+    ) -> Iterator[VersionReport | tuple[str, str]]:
+        """Read moved and unfinished versions again; a label with the reason for one that cannot be."""
+        from kebab_tui.domain.errors import SourceError
+        from kebab_tui.indexing.versions import chosen, refreshed
+
+        parent = self.known_source(source)
+        if self._has_versions:
+            with self._versions.session("source version refresh", callbacks):
+                pass  # heals a damaged index: its versions are then unfinished
+        for known in chosen(self._version_sources(), source, labels):
+            try:
+                now = refreshed(known, parent)
+                yield from self._index_versions([now], callbacks)
+            except SourceError as error:
+                yield known.version_label, f"{error.message}; {error.hint}" if error.hint else error.message
+
+    def remove_version(self, version: SourceId, callbacks: Callbacks) -> None:
+        """Remove a version from the index; raises NotFoundError."""
+        with self._versions.session("source version remove", callbacks) as session:
+            cast("VersionWriter", session.writer).remove_version(version)
+
+    def known_source(self, source: SourceId) -> Source:
+        """The source of this name; raises NotFoundError."""
+        known = {one.source_id: one for one in self.sources()}
+        if source not in known:
+            names = ", ".join(known) or "none"
+            raise NotFoundError(f"there is no source named {source!r}", f"the sources are: {names}")
+        return known[source]
+
+    def _index_versions(self, sources: Sequence[Source], callbacks: Callbacks) -> Iterator[VersionReport]:
+        from kebab_tui.indexing.versions import add_version
+
+        for source in sources:
+            with self._versions.session("source version add", callbacks) as session:
+                report = add_version(session, source, self._parts.recipe, callbacks)
+                if not report.cancelled:
+                    session.writer.set_made_by(self._parts.recipe.all_made_by)
+                session.writer.merge_full_text(callbacks.cancelled)
+            self._copy_vectors(callbacks)
+            yield report
+            if report.cancelled:
+                return
+
+    def _copy_vectors(self, callbacks: Callbacks) -> int:
+        """Give the texts of versions the vectors that the present notes have for them."""
+        from kebab_tui.domain.errors import ModelError
+
+        try:
+            model = self._parts.semantics.card().fingerprint
+        except (ModelError, NotIndexedError):
+            return 0
+        with self._versions.session("source version add", callbacks) as session:
+            return cast("VersionWriter", session.writer).copy_vectors(self._parts.index.location, model)
+
+    def versions_pending(self) -> int:
+        """The number of texts of versions without a vector."""
+        from kebab_tui.domain.errors import ModelError
+
+        try:
+            return self._versions.semantics.counts(self._versions.semantics.card())[0].texts
+        except (ModelError, NotIndexedError):
+            return 0
+
+    def _asked(self, query: SearchQuery) -> tuple[Engine, SearchQuery]:
+        """The index that a query is about: that of the present notes, or that of versions."""
+        if not query.filters.versions and "version:" not in query.text.lower():
+            return self._parts, query
+        parsed = self.parse(query.text)
+        if parsed.error is not None or not (query.filters.versions or parsed.filters.versions):
+            return self._parts, query
+        typed = SearchFilters(versions=parsed.filters.versions, sources=parsed.filters.sources)
+        begun = query.text if query.typing else ""
+        parts, filters = self._among(self.merge_filters(query.filters, typed), begun)
+        return parts, replace(query, filters=filters)
+
+    def _among(self, filters: SearchFilters | None, begun: str = "") -> tuple[Engine, SearchFilters]:
+        """The index that filters are about, and the filters with the versions that are meant."""
+        from kebab_tui.domain.versions import with_versions
+
+        filters = filters or SearchFilters()
+        if not filters.versions:
+            return self._parts, filters
+        return self._versions, with_versions(filters, self._version_sources(), begun=begun)
+
+    def _in_version(self, target: str, filters: SearchFilters | None = None) -> Inspection | None:
+        """What a target names in a version; None if it names no version."""
+        from kebab_tui.indexing.version_lookup import inspect_version
+
+        if not self._has_versions:
+            return None
+        with self._versions.catalogue() as catalogue:
+            return inspect_version(catalogue, target, filters or SearchFilters())
+
+    def _cited_place(self, found: Inspection) -> CitedPlace:
+        """A place in a read-only copy."""
+        from kebab_tui.domain.citation import Located
+        from kebab_tui.indexing.lookup import CitedPlace
+
+        span = found.cited or found.document.beginning
+        path = self.file_of(found.root, found.document.raw_path, as_copy=True)
+        return CitedPlace(found.cite(span), path, Located(span, "same"), is_copy=True)
 
     # Watch
 
@@ -767,7 +1013,8 @@ class Workspace:
         """Ask the indexing process to embed the passages of these hits before others."""
         from kebab_tui.storage.ports import EmbedFirst
 
-        self._parts.index.requests().ask(EmbedFirst(tuple(hit.row for hit in hits)))
+        if rows := tuple(hit.row for hit in hits if not hit.version):
+            self._parts.index.requests().ask(EmbedFirst(rows))
 
     def _ingest(
         self, folders: Sequence[str], callbacks: Callbacks, healed: str = "", *, read_error: bool = False
@@ -782,11 +1029,17 @@ class Workspace:
 class Engine:
     """The components of one index, wired by the settings, each built at its first use."""
 
-    def __init__(self, settings: Settings, data_folder: str) -> None:
+    def __init__(self, settings: Settings, data_folder: str, url: str | None = None) -> None:
+        """`url`: of the index; None for the one of the settings."""
         from kebab_tui.storage.backends import open_index
 
         self._settings = settings
-        self.index: Index = open_index(settings.index.url, data_folder, self._weights)
+        self.index: Index = open_index(settings.index.url if url is None else url, data_folder, self._weights)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A read of this index: its errors say what to do."""
+        yield
 
     def close(self) -> None:
         """Close open components; later use opens them again."""
@@ -819,7 +1072,11 @@ class Engine:
             SearchOptions(self._weights, search.snippet_chars, fusion, versions),
             self.semantics,
             knows_word=self.semantics.knows_word,
+            of_versions=self._of_versions,
         )
+
+    _of_versions: Callable[[Sequence[SearchHit], SearchFilters], tuple[SearchHit, ...]] | None = None
+    """Names the versions of hits."""
 
     @cached_property
     def semantics(self) -> VectorSearch:
@@ -888,3 +1145,82 @@ class Engine:
 
         weights = self._settings.search.weights
         return FieldWeights(weights.heading, weights.text, weights.title, weights.grams)
+
+
+_REFRESH = "`kebab source version refresh SRC` reads them again from git"
+
+
+class VersionEngine(Engine):
+    """The components of the index of versions; `main` has the model."""
+
+    def __init__(self, settings: Settings, data_folder: str, main: Engine) -> None:
+        super().__init__(settings, data_folder, url="")
+        self._main = main
+
+    def _new_semantics(self) -> VectorSearch:
+        from kebab_tui.vector_search import VectorSearch
+
+        return VectorSearch(self.index, self._settings.index.embed_threads, self._main.semantics)
+
+    @contextmanager
+    def refilled_session(
+        self, command: str, callbacks: Callbacks, timeout_s: float | None = None
+    ) -> Iterator[Session]:
+        """Versions of a lost index are refreshed, not ingested."""
+        with self.session(command, callbacks, timeout_s) as session:
+            yield session
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Damage is not healed by `ingest`: that reads the present notes."""
+        try:
+            yield
+        except StoreDamagedError as error:
+            raise StoreError(f"the versions cannot be read: {error.message}", _REFRESH) from error
+
+    @contextmanager
+    def catalogue(self) -> Iterator[VersionCatalogue]:
+        """The catalogue of an index of versions, which is one of this machine."""
+        with self.reading(), self.index.reader.catalogue() as catalogue:
+            yield cast("VersionCatalogue", catalogue)
+
+    def findings(self, chunker: str) -> Iterator[Finding]:
+        """What is wrong with the index of versions; one line if nothing is."""
+        from kebab_tui.storage.ports import Finding
+
+        wrong = [one for one in self.index.check(chunker) if one.level == "problem"]
+        for one in wrong:
+            yield replace(one, check=f"versions: {one.check}", fix=_REFRESH)
+        if not wrong:
+            with self.catalogue() as catalogue:
+                counts = catalogue.version_counts()
+            notes = sum(notes for notes, _ in counts.values())
+            yield Finding("versions", "ok", f"{len(counts)} versions with {notes:,} notes")
+
+    def _of_versions(self, hits: Sequence[SearchHit], filters: SearchFilters) -> tuple[SearchHit, ...]:
+        from kebab_tui.domain.versions import labelled
+
+        return labelled(hits, self._meant([hit.doc_id for hit in hits], filters))
+
+    def named(self, notes: Sequence[FoundNote], filters: SearchFilters) -> list[FoundNote]:
+        """The notes as notes of the versions that were asked for."""
+        meant = self._meant([note.document.doc_id for note in notes], filters)
+        return [
+            replace(note, document=replace(note.document, source=version.source), root=root, version=version)
+            for note in notes
+            for root, version in (meant[note.document.doc_id],)
+        ]
+
+    def listed(self, notes: Sequence[Document], filters: SearchFilters) -> list[Document]:
+        """The same without their roots."""
+        meant = self._meant([note.doc_id for note in notes], filters)
+        return [replace(note, source=meant[note.doc_id][1].version_id) for note in notes]
+
+    def _meant(self, docs: Sequence[DocId], filters: SearchFilters) -> dict[DocId, tuple[str, Version]]:
+        """For each note the root and the last of the versions asked for that have it."""
+        from kebab_tui.files.tree_root import version_of
+
+        with self.catalogue() as catalogue:
+            known = {one.source_id: (one.root, version_of(one)) for one in catalogue.sources(counted=False)}
+            having = catalogue.versions_of(docs)
+        return {doc: known[one] for doc in docs for one in filters.version_ids if one in having.get(doc, ())}

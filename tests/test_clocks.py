@@ -23,6 +23,7 @@ _ALLOWED = {
     "storage/sqlite/batch.py": "when a note was indexed, for people",
     "storage/lock.py": "since when somebody holds the lock, for people",
     "storage/sqlite/writer.py": "when a run ended and a source was added, for people",
+    "files/copies.py": "how old a copy is, by the time of its folder",
     "server/view.py": "how long ago the notes were indexed, for an agent",
     "tui/hit_diff.py": "how long after its saving a note was shown; notices a jump",
 }

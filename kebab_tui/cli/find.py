@@ -70,17 +70,13 @@ def find_command(invocation: Invocation, /, words: tuple[str, ...], **given: Any
         from kebab_tui.cli.line_formats import write_paths
 
         style = Style(detect(sys.stdout, os.environ))
-        write_paths({_location(note): _other_name(note) for note in found}, style, null=given["null"])
+        write_paths({note.location: _other_name(note) for note in found}, style, null=given["null"])
     if not found and typed:
         notify(
             f"no note{f' in {field(scope)}' if scope else ''} has a name like {field(typed)}; "
             f"{'--all looks in all sources; ' if scope else ''}for text use `kebab search`"
         )
     return 0 if found else 1
-
-
-def _location(note: FoundNote) -> str:
-    return os.path.join(note.root, os.fsdecode(note.document.raw_path))
 
 
 def _other_name(note: FoundNote) -> str:

@@ -42,7 +42,9 @@ def line_of(hit: SearchHit, match: MatchingLine, query: str, style: Style, *, nu
         start = f"{style.path(path)}\0{place}"
     else:
         start = style.path(path) + (":" if page is None else "#") + place
-        start = style.file_link(start, os.fsencode(hit.location), match.position.line if page is None else 0)
+        if not hit.version:
+            line = match.position.line if page is None else 0
+            start = style.file_link(start, os.fsencode(hit.location), line)
     if style.terminal.colour:
         text = style.matches(text, Workspace.marks(text, query))
     return f"{start}:{text}"
@@ -134,7 +136,7 @@ def markdown(hits: Sequence[SearchHit]) -> Iterator[str]:
             yield ""
         yield from (f"> {line}".rstrip() for line in sanitize(hit.text).split("\n"))
         yield ">"
-        span = hit.citation.uri[len(hit.citation.path) :]
+        span = hit.citation.uri[len(hit.citation.file) :]
         link = f"[{escaped(str(hit.citation))}]({quote(hit.raw_path)}{span})"
         heading = f" · {escaped(hit.heading_path)}" if hit.heading_path else ""
         yield f"> — {link}{heading}"

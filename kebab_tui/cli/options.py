@@ -106,6 +106,10 @@ _OPTIONS = (
         "--path-glob", "paths", multiple=True, metavar="GLOB", callback=_checked("path"), group=_SOURCES,
         help="Only below this path; * matches within one folder, ** across folders.",
     ),
+    option(
+        "--version", "versions", multiple=True, metavar="LABEL", group=_SOURCES, also=("--in-version",),
+        help="This version of a source, such as v1.2, instead of the present notes.",
+    ),
     option("--doc-id", "doc_ids", multiple=True, metavar="ID", group=_SOURCES, help="Only this note."),
     option(
         "--type", "types", multiple=True, type=_FilterChoice("type", _TYPES), metavar="TYPE", group=FILTERS,
@@ -253,6 +257,7 @@ def filters_from(given: Given, workspace: Workspace) -> SearchFilters:
         kinds=given["kinds"],
         langs=given["langs"],
         sources=tuple(SourceId(name) for name in names),
+        versions=given["versions"],
         paths=given["paths"],
         trust_min=None if trust is None else Trust.parse(trust),
         after_ns=None if after is None else _filter_of("after", after).after_ns,

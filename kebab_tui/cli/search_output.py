@@ -48,10 +48,10 @@ def answer_lines(answer: SearchOutput, style: Style, *, full: bool) -> Iterator[
         yield f"{_INDENT}doc: {style.path(field(hit.path))}" + (
             f"  (in {field(hit.root)})" if hit.path in ambiguous else ""
         )
-        span = hit.citation.span
-        cited = style.file_link(
-            style.citation(hit.citation), os.fsencode(hit.location), 0 if span.page else span.first
-        )
+        cited = style.citation(hit.citation)
+        if not hit.version:
+            span = hit.citation.span
+            cited = style.file_link(cited, os.fsencode(hit.location), 0 if span.page else span.first)
         yield f"{_INDENT}citation: {cited}{page_label(hit.citation)}"
         yield f"{_INDENT}heading: {field(hit.heading_path)}".rstrip()
         if badges := [one for one in known.badges(hit, is_korean(response.read)) if one != "both"][::-1]:

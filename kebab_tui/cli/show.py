@@ -38,11 +38,10 @@ from kebab_tui.cli.output import (
     write,
     write_json,
 )
-from kebab_tui.domain.citation import Citation
 from kebab_tui.domain.document import DocumentState
 from kebab_tui.domain.errors import NotFoundError, UsageError
 from kebab_tui.domain.facets import FACETS, values_of
-from kebab_tui.domain.pages import cite, page_count
+from kebab_tui.domain.pages import page_count
 from kebab_tui.domain.text import glob_problem, sanitize
 from kebab_tui.editor import (
     Editor,
@@ -107,7 +106,9 @@ def list_command(
         filters = replace(filters, paths=(*filters.paths, *globs))
         limit = -1 if given["limit"] is None else given["limit"]
         found, total = workspace.documents(filters, states, limit, given["offset"])
-        roots = {source.source_id: source.root for source in workspace.sources()} if form != "human" else {}
+        places = {one.source_id: f"{one.root}/" for one in workspace.sources()} if form != "human" else {}
+        if filters.versions and places:
+            places |= {one.version_id: f"{one.label}:{one.prefix}" for one in workspace.stored_versions()}
     if form == "human":
         rows = (
             (
@@ -126,7 +127,7 @@ def list_command(
     else:
         from kebab_tui.wire.encode import document, listing
 
-        encoded = (document(note, roots[note.source]) for note in found)
+        encoded = (document(note, places[note.source] + os.fsdecode(note.raw_path)) for note in found)
         for value in encoded if form == "jsonl" else [listing("document", encoded, total)]:
             write_json(value)
     return 0 if found else 1
@@ -155,7 +156,10 @@ def inspect_command(invocation: Invocation, target: str, full: bool, as_json: bo
     document = found.document
     write(style.strong(field(document.title)))
     write(f"path: {field(document.path)}")
-    write(f"source: {field(document.source)} ({field(found.root)})")
+    if found.version is None:
+        write(f"source: {field(document.source)} ({field(found.root)})")
+    else:
+        write(f"version: {field(found.version.version_id)} ({field(found.version.place)})")
     write(f"file: {_FILE_STATES[found.file_state]}")
     write(f"state: {document.state}" + (f": {field(document.reason)}" if document.reason else ""))
     language = workspace.code_language(document)
@@ -177,7 +181,7 @@ def inspect_command(invocation: Invocation, target: str, full: bool, as_json: bo
     write(f"passages: {document.chunks}")
     file = os.path.join(os.fsencode(found.root), document.raw_path)
     for chunk in found.chunks:
-        cited = cite(document, chunk.span)
+        cited = found.cite(chunk.span)
         write("")
         write(f"citation: {style.file_link(style.citation(cited), file)}{page_label(cited)}")
         write(f"heading: {field(chunk.heading_path)}".rstrip())
@@ -219,7 +223,9 @@ def open_command(invocation: Invocation, target: str, print_only: bool) -> None:
         raise NotFoundError(
             f"{place.path} is no longer there", "run `kebab ingest` to remove it from the index"
         )
-    present = field(str(Citation(place.citation.path, located.span)))
+    present = field(str(replace(place.citation, span=located.span, section="", label="")))
+    if place.is_copy:
+        notify(f"read-only: {present} of {field(place.citation.version)}")
     program: Editor | Viewer
     if (page := located.span.page) is not None:
         try:
@@ -231,7 +237,7 @@ def open_command(invocation: Invocation, target: str, print_only: bool) -> None:
         launch = program.at(place.path, page)
     else:
         program = choose(invocation.settings.editor, os.environ, shutil.which)
-        launch = program.at(place.path, located.span.first)
+        launch = program.at(place.path, located.span.first, read_only=place.is_copy)
     if located.state == "moved":
         notify(f"moved {located.shift:+}: now {present}")
     elif located.state == "changed":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -19,14 +20,16 @@ from kebab_tui.cli.folder_size import YES_HELP, confirmed_size
 from kebab_tui.cli.options import TRUST_LABELS, Given, chosen_format, format_options
 from kebab_tui.cli.output import confirmed, field, notify, plural, table_lines, write, write_json
 from kebab_tui.cli.progress import print_notice, print_waiting
+from kebab_tui.cli.source_version import version_command
 from kebab_tui.domain.document import MOST_STARS, Source, SourceUse, Trust
 from kebab_tui.domain.errors import ConfigError, NotFoundError, UsageError
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.workspace import Callbacks, Workspace
 
 _NAME = re.compile(r"\w[\w.-]{0,63}")
-_COLUMNS = ("id", "state", "notes", "passages", "title", "folder")
+_COLUMNS = ("id", "state", "notes", "passages", "title", "folder", "versions")
 _FOUND_COLUMNS = ("id", "score", "source score", "hits", "passages", "title", "folder")
+_SHOWN_VERSIONS = 3
 _NEXT = """\
 next:
   kebab ingest ~/notes         index a folder of notes
@@ -63,6 +66,9 @@ _STARS = click.IntRange(0, MOST_STARS)
 _CODE_HELP = "Index its source code, too, function by function (default: the setting reading.code)."
 _TRUST_HELP = "Trust level: primary (that of a new source), secondary or generated."
 _STARS_HELP = "Number of stars, such as those of a project; counts in `kebab source search`."
+
+
+source_command.add_command(version_command, "version")
 
 
 @source_command.command()
@@ -156,14 +162,16 @@ def search(invocation: Invocation, /, name: str, query: tuple[str, ...], limit: 
     form, asked = chosen_format(given), " ".join(query)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         found = workspace.find_libraries(name, asked, limit)
+        ids = [str(one.source.source_id) for one in found]
+        versions = {one: [v.label for v in workspace.stored_versions(one)] for one in ids}
     if form == "json":
         from kebab_tui.wire.encode import found_libraries
 
-        write_json(found_libraries(name, asked, found))
+        write_json(found_libraries(name, asked, found, versions))
     elif form == "txt":
         from kebab_tui.wire.llm_text import library_list
 
-        write(library_list(found))
+        write(library_list(found, versions))
     else:
         rows = (
             (
@@ -193,10 +201,13 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
     form = chosen_format(given)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         sources = workspace.sources()
+        labels = {
+            one.source_id: [v.label for v in workspace.stored_versions(one.source_id)] for one in sources
+        }
     if form == "json":
         from kebab_tui.wire.encode import listing, source
 
-        items = (source(found, Workspace.source_score(found)) for found in sources)
+        items = (source(one, Workspace.source_score(one), labels[one.source_id]) for one in sources)
         write_json(listing("source", items, len(sources)))
         return
     if form == "txt":
@@ -208,6 +219,8 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
             write(f"   Description: {field(found.description) or 'No description'}")
             write(f"   Passages: {found.chunks} | Notes: {found.documents} | Trust: {found.trust.label}")
             write(f"   Version: {field(found.version_label) or 'no label'}")
+            if labels[found.source_id]:
+                write(f"   Versions: {field(', '.join(labels[found.source_id]))}")
             write(f"   Folder: {field(found.root)}{' (paused)' if found.use == 'paused' else ''}")
     else:
         rows = (
@@ -218,6 +231,7 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
                 str(found.chunks),
                 found.title,
                 found.root,
+                _shortened(labels[found.source_id]),
             )
             for found in sources
         )
@@ -225,6 +239,12 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
             write(line)
     if not sources:
         notify("no folders yet; run `kebab ingest FOLDER`")
+
+
+def _shortened(labels: Sequence[str]) -> str:
+    """The last labels, and how many more there are."""
+    more = len(labels) - _SHOWN_VERSIONS
+    return " ".join([*labels[-_SHOWN_VERSIONS:], *([f"+{more}"] if more > 0 else [])]) or "-"
 
 
 @source_command.command()

@@ -2,7 +2,8 @@
 
 Lines are 1-based and inclusive. There are two spellings: `path:L12-L34` for people and
 `path#L12-L34` for links. A page of a paged document is `path#p=23`. A path may contain
-`:` or `#`; only a well-formed ending is read as the span.
+`:` or `#`; only a well-formed ending is read as the span. In a version it is `v1.2:path:L3-L9`: what stands
+before the lines is what `git show` takes.
 """
 
 from __future__ import annotations
@@ -48,17 +49,24 @@ class Citation:
     section: str = ""
     label: str = ""
     """How the document labels the page, where that is not its number; shown, never cited."""
+    version: str = ""
+    """The label of a version; its path is then that in the repository."""
 
     def __str__(self) -> str:
         if self.span.page is not None:
             return self.uri
-        return f"{self.path}:{self.span.lines}"
+        return f"{self.file}:{self.span.lines}"
+
+    @property
+    def file(self) -> str:
+        """The path; of a version, as `git show` takes it."""
+        return f"{self.version}:{self.path}" if self.version else self.path
 
     @property
     def uri(self) -> str:
         if self.span.page is not None:
-            return f"{self.path}#p={self.span.page}"
-        return f"{self.path}#{self.span.lines}"
+            return f"{self.file}#p={self.span.page}"
+        return f"{self.file}#{self.span.lines}"
 
 
 def parse_citation(text: str) -> Citation | None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Literal
+from typing import Literal, Protocol
 
 from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.facets import NAME, PAGES, Facet, values_of
@@ -60,7 +60,20 @@ class Fingerprint:
     inode: int
 
 
-def fingerprint_of(status: os.stat_result) -> Fingerprint:
+class FileStatus(Protocol):
+    """The part of `os.stat_result` that a fingerprint needs."""
+
+    @property
+    def st_size(self) -> int: ...
+    @property
+    def st_mtime_ns(self) -> int: ...
+    @property
+    def st_ctime_ns(self) -> int: ...
+    @property
+    def st_ino(self) -> int: ...
+
+
+def fingerprint_of(status: os.stat_result | FileStatus) -> Fingerprint:
     """The fingerprint in signed 64-bit numbers, as SQLite stores them.
 
     Some file systems have times after 2262 and inode numbers from 2**63 on. A time is clamped;

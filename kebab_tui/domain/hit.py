@@ -101,12 +101,16 @@ class SearchHit:
     """The file on disk differs from the indexed one."""
     gone: bool = False
     """The file no longer exists."""
+    version: str = ""
+    """The label of the version that it is of; empty for a present note."""
     distant: bool = False
     """Farther from the query than a hit should be; shown since nothing nearer was found."""
 
     @property
     def location(self) -> str:
-        """The absolute path of the file."""
+        """The absolute path of the file; of a version, as `git show` takes it."""
+        if self.version:
+            return f"{self.version}:{self.citation.path}"
         return os.path.join(self.root, os.fsdecode(self.raw_path))
 
     @property
@@ -179,9 +183,11 @@ def append_page(response: SearchResponse, page: SearchResponse) -> SearchRespons
 
 
 def ambiguous_paths(hits: Sequence[SearchHit]) -> frozenset[str]:
-    """Paths that occur in several sources and thus do not identify a note."""
+    """Paths that occur in several sources and thus do not identify a note; a citation names its version."""
     roots: dict[str, set[str]] = {}
     for hit in hits:
+        if hit.version:
+            continue
         roots.setdefault(hit.path, set()).add(hit.root)
     return frozenset(path for path, found in roots.items() if len(found) > 1)
 

@@ -85,6 +85,10 @@ class SearchFilters:
     links: tuple[LinkFilter, ...] = ()
     """Every one must pass; as in `has`."""
     has: tuple[HasFilter, ...] = ()
+    versions: tuple[str, ...] = ()
+    """Labels of versions, such as `v1.2`; without any, only the present notes are searched."""
+    version_ids: tuple[SourceId, ...] = ()
+    """The versions that are meant, once the labels are resolved."""
     doc_ids: tuple[DocId, ...] = ()
     titles: tuple[str, ...] = ()
     """Every one must occur in the title, ignoring case."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 
 from kebab_tui.domain.document import Fingerprint, fingerprint_of
+from kebab_tui.files.tree_root import is_tree
 from kebab_tui.search.ports import FileState
 
 
 def file_state(root: str, raw_path: bytes, indexed: Fingerprint) -> FileState:
-    """Compare a file with the stamp stored at indexing, by one `stat`."""
+    """Compare a file with the stamp stored at indexing, by one `stat`. A version never changes."""
+    if is_tree(root):
+        return "same"
     try:
         status = os.stat(os.path.join(os.fsencode(root), raw_path), follow_symlinks=False)
     except OSError:

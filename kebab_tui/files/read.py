@@ -14,7 +14,8 @@ import stat
 from dataclasses import dataclass
 
 from kebab_tui.domain.document import Fingerprint, fingerprint_of
-from kebab_tui.domain.errors import UnreadableFileError
+from kebab_tui.domain.errors import SourceError, UnreadableFileError
+from kebab_tui.files.tree_root import is_tree
 from kebab_tui.formats.decode import ReadLimits
 
 _ATTEMPTS = 3
@@ -40,6 +41,8 @@ class FileContent:
 
 def read_file(root: str, path: str, limits: ReadLimits) -> FileContent:
     """Read `path`, relative to `root`; read again if it changes meanwhile."""
+    if is_tree(root):
+        return _read_committed(root, path, limits)
     for _ in range(_ATTEMPTS):
         try:
             descriptor = _open_inside(root, path)
@@ -64,6 +67,8 @@ def read_file(root: str, path: str, limits: ReadLimits) -> FileContent:
 
 def read_head(root: str, path: str, most: int) -> bytes:
     """Read at most the first `most` bytes of `path`, relative to `root`."""
+    if is_tree(root):
+        return _read_committed(root, path, ReadLimits()).data[:most]
     try:
         descriptor = _open_inside(root, path)
         try:
@@ -74,6 +79,31 @@ def read_head(root: str, path: str, most: int) -> bytes:
             os.close(descriptor)
     except OSError as error:
         raise _unreadable(error) from error
+
+
+def exists(root: str, path: str) -> bool:
+    """Whether there is an entry at `path`, or may be one that cannot be seen."""
+    if is_tree(root):
+        from kebab_tui.files.git_tree import tree_at
+
+        return tree_at(root).exists(path)
+    try:
+        os.lstat(f"{root}/{path}")
+    except OSError as error:
+        return error.errno not in (errno.ENOENT, errno.ENOTDIR)
+    return True
+
+
+def _read_committed(root: str, path: str, limits: ReadLimits) -> FileContent:
+    """Read a file of a version; it never changes. Imports git's module only for one."""
+    from kebab_tui.files.git_tree import tree_at
+
+    try:
+        data, fingerprint = tree_at(root).read(path, limits.max_bytes + 1)
+    except SourceError as error:
+        raise UnreadableFileError(error.message, error.hint) from error
+    limits.check(fingerprint.size)
+    return FileContent(data, fingerprint, hashlib.sha256(data).hexdigest())
 
 
 def _open_inside(root: str, path: str) -> int:

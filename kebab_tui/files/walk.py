@@ -18,9 +18,10 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from kebab_tui.domain.checkpoint import SELDOM, UNLIMITED, Checkpoint
 from kebab_tui.domain.document import Fingerprint, OtherFiles, fingerprint_of
@@ -41,10 +42,14 @@ from kebab_tui.files.ignore import (
     rules_of_private_file,
     scope_of_root,
 )
-from kebab_tui.files.read import read_file
+from kebab_tui.files.read import exists, read_file
 from kebab_tui.files.root import check_root
+from kebab_tui.files.tree_root import is_tree
 from kebab_tui.formats.decode import MEGABYTE, ReadLimits
 from kebab_tui.formats.registry import OPT_IN, Format
+
+if TYPE_CHECKING:
+    from kebab_tui.files.git_tree import TreeEntry  # ordinary folders do not load it
 
 _NAME = itemgetter(0)
 _RULE_FILE_LIMITS = ReadLimits(MEGABYTE)
@@ -89,7 +94,8 @@ class WalkProblem:
 
 
 Entry = FoundFile | WalkProblem | LeftOut
-_Listing = tuple[list[str], list[tuple[str, os.DirEntry[str], Format | None]], list[str], list[str]]
+_FolderEntry: TypeAlias = "os.DirEntry[str] | TreeEntry"
+_Listing = tuple[list[str], list[tuple[str, _FolderEntry, Format | None]], list[str], list[str]]
 
 
 def walk(
@@ -151,7 +157,8 @@ class PathScanner:
 
     def walk(self) -> Iterator[FoundFile | WalkProblem]:
         """All notes; raise before the first one if the root cannot be walked."""
-        check_root(self._root)
+        if not is_tree(self._root):
+            check_root(self._root)
         self._others = Counter()
         return self._below("", self._others)
 
@@ -297,10 +304,10 @@ def _list(root: str, prefix: str, scope: Scope, explain: bool) -> _Listing:
     With `explain`, also hidden names and, with type None, entries that cannot be notes.
     """
     folders: list[str] = []
-    files: list[tuple[str, os.DirEntry[str], Format | None]] = []
+    files: list[tuple[str, _FolderEntry, Format | None]] = []
     others: list[str] = []
     rule_files: list[str] = []
-    with os.scandir(f"{root}/{prefix}") as entries:
+    with _entries(root, prefix) as entries:
         scope.checkpoint()
         for number, entry in enumerate(entries, start=1):
             if number & SELDOM == 0:
@@ -327,25 +334,26 @@ def _list(root: str, prefix: str, scope: Scope, explain: bool) -> _Listing:
     return folders, files, others, rule_files
 
 
+def _entries(root: str, prefix: str) -> AbstractContextManager[Iterable[_FolderEntry]]:
+    """What is in a folder on disk, or in one of a version."""
+    if is_tree(root):
+        from kebab_tui.files.git_tree import tree_at
+
+        return nullcontext(tree_at(root).entries(prefix))
+    return os.scandir(f"{root}/{prefix}")
+
+
 def _with_ignore_files(root: str, prefix: str, scope: Scope) -> Scope:
     """Add the rules of a folder's own rule files; ignore files that cannot be read have none."""
-    present = [name for name in RULE_FILES if _may_exist(f"{root}/{prefix}{name}")]
+    present = [name for name in RULE_FILES if exists(root, prefix + name)]
     return _read_rules(root, prefix, present, scope)[0] if present else scope
 
 
 def _with_private_file(root: str, prefix: str, scope: Scope) -> Scope:
     """Add the rules of a folder's own `.kebabprivate`."""
-    if scope.private or not _may_exist(f"{root}/{prefix}{PRIVATE_FILE}"):
+    if scope.private or not exists(root, prefix + PRIVATE_FILE):
         return scope
     return _read_rules(root, prefix, [PRIVATE_FILE], scope)[0]
-
-
-def _may_exist(path: str) -> bool:
-    try:
-        os.lstat(path)
-    except OSError as error:
-        return error.errno not in _GONE
-    return True
 
 
 def _read_rules(root: str, prefix: str, names: list[str], scope: Scope) -> tuple[Scope, list[WalkProblem]]:

@@ -23,9 +23,11 @@ from kebab_tui.domain.names import stem_of
 from kebab_tui.domain.pages import cite, page_count
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import display_path
+from kebab_tui.domain.versions import Version, cited_in
 from kebab_tui.files.exclusion import LeftOut
 from kebab_tui.files.file_state import file_state
-from kebab_tui.files.read import VanishedFileError, read_file, read_head
+from kebab_tui.files.read import VanishedFileError, exists, read_file, read_head
+from kebab_tui.files.tree_root import TreeRoot, is_tree
 from kebab_tui.files.walk import Entry, FoundFile, WalkProblem, explain_ignored, is_private, survey
 from kebab_tui.formats.decode import decode
 from kebab_tui.formats.note import PRIVACY_BYTES, states_private
@@ -65,6 +67,20 @@ class Inspection:
     file_state: FileState
     cited: SourceSpan | None = None
     """The lines of the citation or of the chunk."""
+    version: Version | None = None
+    """The version that it is of; None for a present note."""
+
+    @property
+    def location(self) -> str:
+        """The absolute path of the file; of a version, as `git show` takes it."""
+        if self.version is not None:
+            return f"{self.version.label}:{self.version.prefix}{self.document.path}"
+        return os.path.join(self.root, os.fsdecode(self.document.raw_path))
+
+    def cite(self, span: SourceSpan) -> Citation:
+        """The citation of a span of the note."""
+        cited = cite(self.document, span)
+        return cited if self.version is None else cited_in(cited, self.version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +90,8 @@ class CitedPlace:
     citation: Citation
     path: str
     located: Located
+    is_copy: bool = False
+    """The path is that of a read-only copy, of a file of a version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +284,8 @@ def _source_containing(sources: Sequence[Source], path: str) -> tuple[Source, st
 def locate_hit(hit: SearchHit, recipe: Recipe) -> Located:
     """The current lines of a hit. The stamp decides if the file cannot be read as text."""
     span = hit.citation.span
+    if is_tree(hit.root):  # a commit never changes
+        return Located(span, "same")
     if span.page is not None:
         return _locate_hit_on_page(hit, recipe)
     try:
@@ -403,9 +423,12 @@ def present_lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str] |
 def may_share(root: str, raw_path: bytes) -> bool:
     """Whether a note is not private now, by its file and the `.kebabprivate` of its folders.
 
-    False if that cannot be seen: the note is gone, unreadable, or behind a link.
+    False if that cannot be seen: the note is gone, unreadable, or behind a link. A note of a version is
+    private, too, if the present note at its path is.
     """
     path = os.fsdecode(raw_path)
+    if is_private_at_present(root, raw_path):
+        return False
     kind = format_of(path)
     try:
         size = 0 if kind is not None and kind.paged else PRIVACY_BYTES
@@ -414,6 +437,17 @@ def may_share(root: str, raw_path: bytes) -> bool:
     except UnreadableFileError:
         return False
     return not states_private(lines) and not is_private(root, path)
+
+
+def is_private_at_present(root: str, raw_path: bytes) -> bool:
+    """Whether a note of a version is private in the folder that it is a version of."""
+    tree = TreeRoot.parse(root)
+    if tree is None:
+        return False
+    path = os.fsdecode(raw_path)
+    if is_private(tree.folder, path):
+        return True
+    return exists(tree.folder, path) and not may_share(tree.folder, raw_path)
 
 
 def file_states(reader: Reader, recipe: Recipe) -> Iterator[ListedFile]:

@@ -31,6 +31,7 @@ from kebab_tui.indexing.lookup import (
     check_cited,
     chunks_within,
     inspection_of,
+    is_private_at_present,
     locate_hit,
     locate_page,
     located_now,
@@ -113,7 +114,11 @@ def quote_target(
     catalogue: Catalogue, target: str, filters: SearchFilters, recipe: Recipe, find: Find
 ) -> QuotedNote:
     """A path, a citation, a chunk id or a name; `find` must apply the filters. Raises NotFoundError."""
-    found = inspect_shared(catalogue, target, filters, find)
+    return quote_found(inspect_shared(catalogue, target, filters, find), target, recipe)
+
+
+def quote_found(found: Inspection, target: str, recipe: Recipe) -> QuotedNote:
+    """The present lines of what a target names; raises NotFoundError."""
     document = found.document
     if found.file_state != "same":
         document = replace(document, title=document.name)
@@ -126,7 +131,7 @@ def quote_target(
         check_cited(document, found.cited)
     located = located_now(found, lines, recipe)
     span = located.span if found.cited is not None else SourceSpan(1, max(len(lines), 1))
-    return QuotedNote(document, Citation(document.path, span), located, tuple(lines))
+    return QuotedNote(document, found.cite(span), located, tuple(lines))
 
 
 def _quote_page(document: Document, found: Inspection, target: str, recipe: Recipe) -> QuotedNote:
@@ -141,15 +146,14 @@ def _quote_page(document: Document, found: Inspection, target: str, recipe: Reci
     except UnreadableFileError:
         raise _not_found(target) from None
     span = SourceSpan(1, max(1, len(page.lines)), page=page.number)
-    return QuotedNote(
-        document, Citation(document.path, span, label=page.label), located, page.lines, page.count
-    )
+    cited = replace(found.cite(span), label=page.label)
+    return QuotedNote(document, cited, located, page.lines, page.count)
 
 
 def _shareable_lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str] | None:
     """The lines of a file, and the decision whether they may be shared, from the same bytes."""
     path = os.fsdecode(raw_path)
-    if is_private(root, path):
+    if is_private(root, path) or is_private_at_present(root, raw_path):
         return None
     try:
         lines = present_lines(root, raw_path, recipe)
@@ -164,11 +168,13 @@ def _shareable_lines(root: str, raw_path: bytes, recipe: Recipe) -> Sequence[str
 def inspect_shared(catalogue: Catalogue, target: str, filters: SearchFilters, find: Find) -> Inspection:
     """The same as `lookup.inspect`, as if there were only the notes that pass, and nothing outside sources.
 
-    Also understands URIs of notes.
+    Also understands URIs of present notes.
     """
     if target.startswith(SCHEME):
-        source, target = parse_uri(target)
-        filters = replace(filters, sources=(SourceId(source),))
+        uri = parse_uri(target)
+        if uri.version:
+            raise _not_found(target)
+        target, filters = uri.within, replace(filters, sources=(SourceId(uri.source),))
     if _CHUNK_ID.fullmatch(target):
         chunks = catalogue.chunks_named(target)
         if len(chunks) == 1 and (document := catalogue.document(chunks[0].doc_id)):

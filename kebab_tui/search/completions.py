@@ -35,6 +35,8 @@ _MOST_REPLACEMENTS = 4
 _SHORTEST_KEY = 2
 _PART_KEYS = frozenset({"name", "path", "title", "heading", "prop"})
 """A part of a value is a value of these."""
+_NAMED_KEYS = frozenset({"in", "version"})
+"""Only known values are valid for these."""
 _SYLLABLES_PER_LEAD = 588
 _NEEDS_QUOTES = re.compile(r"[\s,()]")
 _NEVER_TYPED = re.compile(r'["\n\t]')
@@ -50,6 +52,7 @@ _KEY_MEANINGS = {
     "kind": "text or code",
     "lang": "notes in a language",
     "in": "notes of a source",
+    "version": "notes of a version",
     "trust": "notes at least so trusted",
     "after": "dated since a date",
     "before": "dated before a date",
@@ -154,7 +157,7 @@ class Completions:
         known = self.values.get(key, {})
         for value in piece.values:
             problem = problem_of(key, value, _now())
-            if problem is None and (key != "in" or value in known):
+            if problem is None and (key not in _NAMED_KEYS or value in known):
                 continue
             near = closest(value, known)
             likely = [problem.near if problem is not None else None, None if near is None else (key, near)]
@@ -231,6 +234,7 @@ def completions_of(
     sources: Iterable[tuple[str, int]],
     paths: Iterable[str],
     counts: Mapping[str, Mapping[str, int]],
+    versions: Iterable[tuple[str, int]] = (),
 ) -> Completions:
     """The values of an index, facets by kind, and the fixed ones; folders with most notes come first.
 
@@ -247,7 +251,7 @@ def completions_of(
         key: {value: counts[key].get(value, 0) if key in counts else None for value in choices(key)}
         for key in FILTER_KEYS
     }
-    known |= {"in": dict(sources), "path": {**folders, **dict.fromkeys(notes)}}
+    known |= {"in": dict(sources), "version": dict(versions), "path": {**folders, **dict.fromkeys(notes)}}
     known |= dict.fromkeys(_DATE_KEYS, dict.fromkeys(_DATES))
     known |= {kind.key: dict(facets.get(kind.id, ())) for kind in FACETS.values() if kind.key is not None}
     known |= dict.fromkeys(("links", "linkedby"), dict.fromkeys(known[NAME.key or ""]))

@@ -77,14 +77,19 @@ class SearchEngine:
         semantics: SemanticsSource,
         now: Callable[[], datetime] = datetime.now,
         knows_word: KnowsWord = lambda *_: False,
+        of_versions: Callable[[Sequence[SearchHit], SearchFilters], tuple[SearchHit, ...]] | None = None,
     ) -> None:
-        """`knows_word`: whether the model has a word, or one that begins so; loads no model."""
+        """`knows_word`: whether the model has a word, or one that begins so; loads no model.
+
+        `of_versions`: names the versions of the hits, in an index of versions.
+        """
         self._corpus = corpus
         self._probe = probe
         self._options = options
         self._semantics = semantics
         self._now = now
         self._knows_word = knows_word
+        self._of_versions = of_versions
 
     def search(self, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
         """A page of hits; a first answer may be a quick keyword preview of the full ranking."""
@@ -191,7 +196,9 @@ class SearchEngine:
                 filters = replace(filters, shareable=False)
             if removed := snapshot.removed_sources():
                 filters = replace(filters, without=removed)
-            if parsed.filters.sources and (known := filters.within or snapshot.sources()):
+            if filters.version_ids:  # they are of these sources already
+                filters = replace(filters, sources=(), versions=())
+            elif parsed.filters.sources and (known := filters.within or snapshot.sources()):
                 check_sources(parsed.filters.sources, known, begun=query.text if query.typing else "")
             typed, typing = query.text, query.typing
             filters = resolved(snapshot, filters, begun=typed if typing else "")
@@ -258,6 +265,8 @@ class SearchEngine:
             version = vectors if answer.mode == "vector" else f"hybrid:{version}+{vectors}"
         with search.watch.stage("show") as stage:
             hits = hydrate(snapshot, answer, self._probe, self._options.snippet_chars, version)
+            if self._of_versions is not None:
+                hits = self._of_versions(hits, search.filters)
             stage.kept = len(hits)
         read = "" if answer.encoded is None else answer.encoded.text
         notices = [*search.parsed.notices, *search.notices, *answer.notices, *partial_matches(hits)]

@@ -42,6 +42,7 @@ _MEANT_KEYS = {
     "directory": "path",
     "folder": "path",
     "source": "in",
+    "release": "version",
     "ext": "type",
     "extension": "type",
     "filetype": "type",
@@ -317,6 +318,7 @@ _READERS: dict[str, Callable[[tuple[str, ...], datetime], SearchFilters]] = {
     "kind": lambda values, _: SearchFilters(kinds=_chosen("kind", values, CHUNK_KINDS)),
     "lang": lambda values, _: SearchFilters(langs=_chosen("lang", values, LANGUAGES)),
     "in": lambda values, _: SearchFilters(sources=tuple(map(SourceId, values))),
+    "version": lambda values, _: SearchFilters(versions=values),
     "trust": _trust,
     "after": lambda values, now: SearchFilters(after_ns=max(_instants("after", values, now))),
     "before": lambda values, now: SearchFilters(before_ns=min(_instants("before", values, now))),
@@ -334,6 +336,7 @@ _DATES = "a date: 2026, 2026-01, 2026-01-31, 7d, 2w, today or yesterday"
 _SHAPES = {
     "path": "a path such as notes/**",
     "in": "the name of a source",
+    "version": "the label of a version, such as v1.2",
     "after": _DATES,
     "before": _DATES,
     "modified": f"{_DATES}; <DATE for before it",

@@ -5,6 +5,7 @@ The store proposes candidates; `find_names` decides how well the names of each n
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from kebab_tui.domain.facets import NAME_KINDS
 from kebab_tui.domain.hit import Highlight
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import edits
+from kebab_tui.domain.versions import Version
 from kebab_tui.search.name_pattern import (
     LEADS,
     LONGEST,
@@ -85,6 +87,14 @@ class FoundNote:
     document: Document
     root: str
     matched: MatchedName | None
+    version: Version | None = None
+
+    @property
+    def location(self) -> str:
+        """The absolute path of its file; of a version, as `git show` takes it."""
+        if self.version is not None:
+            return f"{self.version.label}:{self.version.prefix}{self.document.path}"
+        return os.path.join(self.root, os.fsdecode(self.document.raw_path))
 
     @property
     def is_near(self) -> bool:

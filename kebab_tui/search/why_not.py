@@ -32,7 +32,9 @@ _FILTER_NAMES = {
     "modified_after_ns": "modified", "modified_before_ns": "modified",
     "doc_ids": "doc", "titles": "title", "headings": "heading",
 }  # fmt: skip
-_NOT_SINGLE = ("facets", "links", "has", "within", "scope", "without", "shareable")
+_NOT_SINGLE = (
+    "facets", "links", "has", "within", "scope", "without", "shareable", "versions", "version_ids"
+)  # fmt: skip
 _OTHER_WORDS = "use fewer or other words"
 
 
@@ -119,7 +121,7 @@ def judge(search: Search, judged: Judged) -> WhyNot:
 def count_filtered(search: Search) -> Filtered | None:
     """The effect of all filters together and of each alone; None without filters.
 
-    Private notes that are left out are not counted at all.
+    Private notes that are left out are not counted at all, nor notes of other versions.
     """
     if not search.filters.chosen:
         return None
@@ -127,7 +129,12 @@ def count_filtered(search: Search) -> Filtered | None:
     def count(filters: SearchFilters) -> int:
         own = search.filters
         filters = replace(
-            filters, within=own.within, scope=own.scope, without=own.without, shareable=own.shareable
+            filters,
+            within=own.within,
+            scope=own.scope,
+            without=own.without,
+            shareable=own.shareable,
+            version_ids=own.version_ids,
         )
         return search.snapshot.browse(filters, 0, 0)[1]
 

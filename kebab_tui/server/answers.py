@@ -7,7 +7,7 @@ imitate a line of ours. Characters that a reader would not see are made visible.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,12 +60,13 @@ def passages(found: Passages) -> Answer:
     return Answer("\n\n".join((*parts, *_remarks(found))), data)
 
 
-def docs(found: Passages, library: Source) -> Answer:
+def docs(found: Passages, library: Source, version: str = "") -> Answer:
     facts = {quoted.hit.chunk_id: _facts(quoted) for quoted in found.hits}
     text = llm_text.passages([quoted.hit for quoted in found.hits], [library], facts)
     data: Json = {
         "schema_version": "mcp_docs.v1",
         "library_id": library.source_id,
+        "version": version,
         "rules": list(library.rules),
         "query": found.query,
         **_page(found),
@@ -144,7 +145,7 @@ def _note(note: QuotedNote) -> Json:
     return found | {"title": document.title, "trust": document.trust.label}
 
 
-def libraries(found: Sequence[FoundLibrary]) -> Answer:
+def libraries(found: Sequence[FoundLibrary], versions: Mapping[str, Sequence[str]]) -> Answer:
     listed = [
         {
             "library_id": one.source.source_id,
@@ -153,11 +154,16 @@ def libraries(found: Sequence[FoundLibrary]) -> Answer:
             "snippets": one.source.chunks,
             "source_score": one.source_score,
             "score": round(one.score, _DIGITS),
-            "versions": list(filter(None, (one.source.version_label,))),
+            "versions": [
+                *filter(None, (one.source.version_label,)),
+                *versions.get(one.source.source_id, ()),
+            ],
         }
         for one in found
     ]
-    return Answer(llm_text.library_list(found), {"schema_version": "mcp_libraries.v1", "libraries": listed})
+    return Answer(
+        llm_text.library_list(found, versions), {"schema_version": "mcp_libraries.v1", "libraries": listed}
+    )
 
 
 def status(found: ViewStatus) -> Json:
@@ -221,8 +227,9 @@ def _hit(quoted: QuotedHit) -> Json:
 def _citation(source: str, raw_path: bytes, citation: Citation, located: Located) -> Json:
     return {
         "citation": str(citation),
-        "uri": uri_of(source, raw_path, citation.span),
+        "uri": uri_of(source, raw_path, citation.span, citation.version),
         "source": source,
+        "version": citation.version,
         "state": located.state,
         "shift": located.shift,
     }

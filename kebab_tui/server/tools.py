@@ -43,6 +43,10 @@ _Offset = Annotated[
 ]
 _Kind = Annotated[ChunkKind, Meta(description="Only prose (info) or only code.")] | UnsetType
 _Source = Annotated[str, Meta(max_length=64, description="Only this source, by its name; empty: all.")]
+_Version = Annotated[
+    str,
+    Meta(max_length=100, description="Only this version, such as v1.2; empty: the present notes."),
+]
 _Tokens = Annotated[int, Meta(ge=200, le=20_000, description="About how long the answer may be, in tokens.")]
 
 
@@ -52,6 +56,7 @@ class Search(Struct, forbid_unknown_fields=True, kw_only=True):
     offset: _Offset = 0
     mode: Annotated[SearchMode, Meta(description="By words, by meaning, or by both.")] | UnsetType = UNSET
     source: _Source = ""
+    version: _Version = ""
     kind: _Kind = UNSET
     type: Annotated[str, Meta(max_length=20, description="Only notes of this type, such as markdown.")] = ""
     tags: Annotated[
@@ -74,6 +79,7 @@ class Read(Struct, forbid_unknown_fields=True, kw_only=True):
         ),
     ]
     source: _Source = ""
+    version: _Version = ""
     context: Annotated[int, Meta(ge=0, le=200, description="Lines to add before and after a citation.")] = 0
     max_tokens: _Tokens = 4_000
 
@@ -100,9 +106,14 @@ class ResolveLibrary(Struct, forbid_unknown_fields=True, kw_only=True):
 class QueryDocs(Struct, forbid_unknown_fields=True, kw_only=True):
     library_id: Annotated[
         str,
-        Meta(min_length=1, max_length=65, description="From resolve-library-id, such as notes or /notes."),
+        Meta(
+            min_length=1,
+            max_length=170,
+            description="From resolve-library-id, such as notes or /notes; /notes/v1.2 for a version.",
+        ),
     ] = field(name="libraryId")
     query: _Query
+    version: _Version = ""
     kind: _Kind = UNSET
     limit: Annotated[int, Meta(ge=1, le=50, description="At most so many passages.")] = 20
     offset: _Offset = 0
@@ -174,6 +185,7 @@ def _search(view: AgentView, asked: Search) -> Answer:
         max_tokens=asked.max_tokens,
         mode=asked.mode or None,
         source=asked.source,
+        version=asked.version,
         kind=asked.kind or None,
         type_=asked.type,
         tags=asked.tags,
@@ -183,7 +195,13 @@ def _search(view: AgentView, asked: Search) -> Answer:
 
 
 def _read(view: AgentView, asked: Read) -> Answer:
-    found = view.read(asked.target, source=asked.source, context=asked.context, max_tokens=asked.max_tokens)
+    found = view.read(
+        asked.target,
+        source=asked.source,
+        version=asked.version,
+        context=asked.context,
+        max_tokens=asked.max_tokens,
+    )
     return answers.lines(found)
 
 
@@ -193,20 +211,23 @@ def _related(view: AgentView, asked: RelatedTo) -> Answer:
 
 def _resolve_library(view: AgentView, asked: ResolveLibrary) -> Answer:
     found = view.libraries(asked.library_name, asked.query, asked.limit)
-    return answers.libraries(found)
+    return answers.libraries(
+        found, {one.source.source_id: view.versions(one.source.source_id) for one in found}
+    )
 
 
 def _query_docs(view: AgentView, asked: QueryDocs) -> Answer:
-    library = view.library(asked.library_id)
+    library, version = view.library(asked.library_id, asked.version)
     found = view.search(
         asked.query,
         limit=asked.limit,
         offset=asked.offset,
         max_tokens=asked.max_tokens,
         source=library.source_id,
+        version=version,
         kind=asked.kind or None,
     )
-    return answers.docs(found, library)
+    return answers.docs(found, library, version)
 
 
 _QUERY_ALIASES = {
@@ -215,7 +236,7 @@ _QUERY_ALIASES = {
 }  # fmt: skip
 _LIBRARY_ALIASES = {
     "library": "libraryId", "library_id": "libraryId", "libraryName": "libraryId", "id": "libraryId",
-    "context7CompatibleLibraryID": "libraryId", "topic": "query",
+    "context7CompatibleLibraryID": "libraryId", "topic": "query", "tag": "version",
 }  # fmt: skip
 _NAME_ALIASES = {"library_name": "libraryName", "name": "libraryName", "library": "libraryName"}
 _READ_ALIASES = {"citation": "target", "uri": "target", "file": "target", "name": "target", "id": "target"}

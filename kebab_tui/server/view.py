@@ -26,7 +26,7 @@ from kebab_tui.domain.errors import (
 from kebab_tui.domain.facets import TAG
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.domain.note_uri import uri_of
+from kebab_tui.domain.note_uri import SCHEME, uri_of
 from kebab_tui.domain.query import SearchFilters, SearchMode, SearchQuery, facet_filters
 from kebab_tui.domain.text import duration
 
@@ -131,6 +131,7 @@ class AgentView:
         max_tokens: int,
         mode: SearchMode | None = None,
         source: str = "",
+        version: str = "",
         kind: ChunkKind | None = None,
         type_: str = "",
         tags: Sequence[str] = (),
@@ -140,6 +141,7 @@ class AgentView:
         self._refuse_raw(query)
         filters = replace(
             self._scope(source),
+            versions=(version,) if version else (),
             facets=facet_filters(TAG, "all", tags),
             kinds=() if kind is None else (kind,),
         )
@@ -179,9 +181,15 @@ class AgentView:
             corpus_revision=response.corpus_revision,
         )
 
-    def read(self, target: str, *, source: str = "", context: int = 0, max_tokens: int) -> ReadLines:
-        """The present lines of a citation with some around them, or of a note from its first line on."""
-        found = self._quoted(target, self._scope(source))
+    def read(
+        self, target: str, *, source: str = "", version: str = "", context: int = 0, max_tokens: int
+    ) -> ReadLines:
+        """The present lines of a citation with some around them, or of a note from its first line on.
+
+        In a version: its lines.
+        """
+        is_named = not version or target.startswith((SCHEME, f"{version}:"))
+        found = self._quoted(target if is_named else f"{version}:{target}", self._scope(source))
         span, total = found.citation.span, len(found.lines)
         first, last = 1, total
         if not found.pages:
@@ -190,11 +198,11 @@ class AgentView:
         end = first + max(len(shown), 1) - 1
         cited, following = found.citation, None
         if not found.pages:
-            cited = Citation(cited.path, SourceSpan(first, end))
+            cited = replace(cited, span=SourceSpan(first, end))
             if end < total:
-                following = Citation(cited.path, SourceSpan(end + 1, min(total, 2 * end + 1 - first)))
+                following = replace(cited, span=SourceSpan(end + 1, min(total, 2 * end + 1 - first)))
         elif (span.page or 1) < found.pages:
-            following = Citation(cited.path, SourceSpan(1, 1, page=(span.page or 1) + 1))
+            following = replace(cited, span=SourceSpan(1, 1, page=(span.page or 1) + 1), label="")
         return ReadLines(target, found, cited, first, shown, truncated, following)
 
     def related(self, target: str, *, source: str = "", limit: int) -> Related:
@@ -267,12 +275,27 @@ class AgentView:
             tuple(workspace.find_libraries("", limit=_MOST_SOURCES, filters=self._scope())),
         )
 
-    def library(self, name: str) -> Source:
-        """The source of a library id, such as `notes` or `/notes`."""
+    def versions(self, source: str = "") -> list[str]:
+        """The labels of the versions of a source, or of all that the agent may see."""
+        allowed = {one.source_id for one in self.sources()} if not source else {source}
+        found = self._workspace.stored_versions(source)
+        return list(dict.fromkeys(one.label for one in found if one.source in allowed))
+
+    def library(self, name: str, version: str = "") -> tuple[Source, str]:
+        """The source of a library id, such as `/notes`, and the version of `/notes/v1.2` or `notes@v1.2`."""
         wanted = name.removeprefix("/")
+        named, _, stated = wanted.replace("@", "/", 1).partition("/")
         for source in self.sources():
-            if source.source_id == wanted:
-                return source
+            if source.source_id != named:
+                continue
+            if stated and version and stated != version:
+                raise UsageError(f"{name!r} is not version {version!r}", "leave out one of the two")
+            version = stated or version
+            known = self.versions(source.source_id) if version else []
+            if version and version not in known:
+                hint = f"its versions are: {', '.join(known)}" if known else "it has only present notes"
+                raise NotFoundError(f"{named} has no version {version!r}", hint)
+            return source, version
         raise NotFoundError(f"there is no library {name!r}", "resolve-library-id finds the ids of libraries")
 
     def recent(self) -> Iterator[tuple[Document, str]]:

@@ -53,6 +53,24 @@ class KnownFile:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionNote:
+    """A note of a version. `home`: the version that it was read from; others share it.
+
+    `blob`: git's id of its content; empty for a version that is a folder.
+    """
+
+    doc_id: DocId
+    version: SourceId
+    blob: str
+    raw_path: bytes
+    home: SourceId
+    content_hash: str
+    made_by: str
+    state: DocumentState
+    flags: tuple[DocumentFlag, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class IndexRun:
     """One past ingest or embedding with its report."""
 
@@ -323,6 +341,41 @@ class Writer(Protocol):
 
     def merge_full_text(self, cancelled: Callable[[], bool] = ...) -> None:
         """Tidy up after many changes, while there is time; may do nothing."""
+        ...
+
+
+# Versions: always in an index of this machine
+
+
+class VersionCatalogue(Catalogue, Protocol):
+    def version_notes(self, versions: Sequence[SourceId]) -> list[VersionNote]:
+        """The notes of versions; a shared one once for each."""
+        ...
+
+    def version_counts(self) -> dict[str, tuple[int, int]]:
+        """The numbers of notes and passages of each version."""
+        ...
+
+    def versions_of(self, docs: Sequence[DocId]) -> dict[DocId, set[str]]:
+        """The versions that have each of these notes."""
+        ...
+
+
+class VersionWriter(Writer, Protocol):
+    def begin_version(self, version: SourceId, kept: Sequence[DocId]) -> list[DocId]:
+        """Take all notes but `kept` from a version; returns those that no version has any more."""
+        ...
+
+    def end_version(self, version: SourceId, notes: Sequence[tuple[DocId, str]]) -> None:
+        """Record the notes of a version with their blobs, drop what no version has, and mark it indexed."""
+        ...
+
+    def remove_version(self, version: SourceId) -> None:
+        """Delete a version; notes that others share stay."""
+        ...
+
+    def copy_vectors(self, location: str, model: str) -> int:
+        """Take missing vectors of texts from the index at another location; returns their number."""
         ...
 
 

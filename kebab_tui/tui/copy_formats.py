@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
-from kebab_tui.domain.citation import Citation, SourceSpan
+from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.tui.messages import LocatedHit
 from kebab_tui.tui.note_hits import is_whole, path_of
 from kebab_tui.tui.widgets.segments import STEP, sanitize_line
@@ -25,17 +25,16 @@ _VAULT = ".obsidian"
 
 @dataclass(frozen=True, slots=True)
 class CopyFormat:
-    """`text`: one passage in this form; `between`: what separates several. `vault`: in Obsidian's only."""
+    """`text`: one passage in this form, empty if it has none; `between`: what separates several."""
 
     id: str
     text: Callable[[LocatedHit], str]
     between: str = "\n"
-    vault: bool = False
 
 
 def citation_text(place: LocatedHit) -> str:
     """`path:L12-L34` with the present lines of the passage; always one line."""
-    return sanitize_line(str(Citation(place.hit.path, _span(place))))
+    return sanitize_line(str(replace(place.hit.citation, span=_span(place))))
 
 
 def quote_text(place: LocatedHit) -> str:
@@ -45,9 +44,9 @@ def quote_text(place: LocatedHit) -> str:
 
 
 def link_text(place: LocatedHit) -> str:
-    """A Markdown link: `[title › heading](file:///…#L12-L34)`."""
+    """A Markdown link: `[title › heading](file:///…#L12-L34)`; a version has no URL, but a citation."""
     title = _MARKUP.sub(r"\\\1", sanitize_line(title_text(place)))
-    return f"[{title}]({url_text(place)})"
+    return f"{title} ({citation_text(place)})" if place.hit.version else f"[{title}]({url_text(place)})"
 
 
 def title_text(place: LocatedHit) -> str:
@@ -57,13 +56,16 @@ def title_text(place: LocatedHit) -> str:
 def path_text(place: LocatedHit) -> str:
     """`/path/to/note.md:12`, as editors and terminals open it; a document with pages has no line."""
     span = _span(place)
-    path = sanitize_line(path_of(place.hit))
+    path = sanitize_line(place.hit.location)
     if span.page is not None or is_whole(place.hit):
         return path
     return f"{path}:{place.position.line if place.position else span.first}"
 
 
 def url_text(place: LocatedHit) -> str:
+    """Empty for a version."""
+    if place.hit.version:
+        return ""
     span = _span(place)
     anchor = f"#page={span.page}" if span.page is not None else "" if is_whole(place.hit) else _lines(span)
     return Path(path_of(place.hit)).as_uri() + anchor
@@ -76,7 +78,7 @@ def _lines(span: SourceSpan) -> str:
 def obsidian_text(place: LocatedHit) -> str:
     """`obsidian://open?vault=…&file=…`, at the heading; empty outside of a vault."""
     path = path_of(place.hit)
-    vault = vault_of(path)
+    vault = "" if place.hit.version else vault_of(path)
     if not vault:
         return ""
     inner = os.path.relpath(path, vault).removesuffix(".md")
@@ -115,16 +117,12 @@ COPY_FORMATS = (
     CopyFormat("link", link_text),
     CopyFormat("path", path_text),
     CopyFormat("url", url_text),
-    CopyFormat("obsidian", obsidian_text, vault=True),
+    CopyFormat("obsidian", obsidian_text),
 )
 
 
 def copy_forms(places: Sequence[LocatedHit], context: str) -> dict[str, str]:
     """The text of each form that all the passages have, the first one by default."""
-    in_vault = all(vault_of(path_of(place.hit)) for place in places)
-    forms = {
-        form.id: form.between.join(map(form.text, places))
-        for form in COPY_FORMATS
-        if in_vault or not form.vault
-    }
+    texts = {form: [form.text(place) for place in places] for form in COPY_FORMATS}
+    forms = {form.id: form.between.join(parts) for form, parts in texts.items() if all(parts)}
     return forms | ({CONTEXT: context} if context else {})

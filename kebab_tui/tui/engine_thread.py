@@ -25,6 +25,7 @@ from textual.message import Message
 from kebab_tui import memory
 from kebab_tui.domain.citation import Located
 from kebab_tui.domain.errors import (
+    Failure,
     KebabError,
     NotFoundError,
     NotIndexedError,
@@ -290,7 +291,8 @@ class EngineThread:
                 try:
                     place = _locate(workspace, hit)
                     position = workspace.matching_position(hit, place, query)
-                    located.append(LocatedHit(hit, place, position=position))
+                    copy = workspace.file_of(hit.root, hit.raw_path, as_copy=True) if hit.version else ""
+                    located.append(LocatedHit(hit, place, position=position, copy=copy))
                 except KebabError as error:
                     located.append(LocatedHit(hit, None, failure_of(error)))
             text = _context(workspace, located) if context else ""
@@ -691,6 +693,9 @@ class EngineThread:
             self._send(_Job("completions", self._read_completions))
 
 
+_PRESENT = "they lead to present notes: open the present one with ctrl+g"
+
+
 def _search(workspace: Workspace, query: SearchQuery) -> SearchResponse:
     if query.text.strip():
         return workspace.search(query)
@@ -737,6 +742,10 @@ def _links_by_steps(
 ) -> Iterator[bool]:
     """Post the first links of each direction at once, then broken links, similar notes, and the rest."""
     path = path_of(note)
+    if note.version:
+        failure = Failure("no_links", f"links are not followed in {note.version}", _PRESENT)
+        post(LinksFound(number, (LinksPart("out", 0, (), 0, failure),)))
+        return
 
     def part(section: LinkDirection, first: int = 0, most: int = FIRST_LINKS) -> LinksPart:
         found = workspace.links(path, section, None, most, first)
@@ -775,6 +784,9 @@ def _count_by_steps(
     workspace: Workspace, note: SearchHit, by_meaning: bool, post: Callable[[Message], object]
 ) -> Iterator[bool]:
     path, counts = path_of(note), dict[LinkSection, int]()
+    if note.version:  # links lead to present notes
+        post(LinksCounted(note.doc_id, counts))
+        return
     with contextlib.suppress(KebabError):  # the page shows why
         for section in ("out", "in"):
             counts[section] = workspace.links(path, section, None, 0).total
@@ -791,6 +803,8 @@ def _count_by_steps(
 def _first_link(workspace: Workspace, hit: SearchHit) -> NoteLink | None:
     """The first link to a note in the lines of a hit, else the first broken one or a file."""
     span, other = hit.citation.span, None
+    if hit.version:
+        return None
     for link in workspace.links(path_of(hit), "out").links:
         if is_whole(hit) or span.first <= link.link.line <= span.last:
             if link.place is not None:

@@ -171,16 +171,20 @@ class HandOff:
             if (page := _page_of(place)) is None:
                 continue
             try:
-                remarks.append(self._view(path_of(place.hit), page))
+                remarks.append(self._view(_opened(place), page))
             except NoWindowError:
                 unseen.append(place)
             except KebabError as error:
                 self._status.show_error(error.message, error.hint)
         if lines:
             try:
-                files = [FilePlace(path_of(place.hit), *position_of(place)) for place in lines]
-                remarks.append(line_hint(self._run_editor(files)))
-                edited = [file.path for file in files]
+                files = [FilePlace(_opened(place), *position_of(place)) for place in lines]
+                launch = self._run_editor(files, read_only=all(place.copy for place in lines))
+                remarks.append(line_hint(launch))
+                remarks += [
+                    f"{place.hit.version} is read-only: this was a copy" for place in lines if place.copy
+                ]
+                edited = [path_of(place.hit) for place in lines if not place.copy]
             except KebabError as error:
                 self._status.show_error(error.message, error.hint)
         if unseen:  # all their citations at once: a second copy would replace the first one
@@ -188,7 +192,7 @@ class HandOff:
         if any(remarks):
             self._status.show_message(Notice("opened", f" {DOT} ".join(dict.fromkeys(filter(None, remarks)))))
         if len(remarks) > 1:
-            self._recent.add(place.hit.doc_id for place in present)
+            self._recent.add(place.hit.doc_id for place in present if not place.hit.version)
             self._opened(tuple(edited))
 
     def open_file(self, path: str) -> str:
@@ -209,9 +213,11 @@ class HandOff:
             raise KebabError(outcome.message)
         return line_hint(launch) or f"page {page:,} opened in {launch.program}"
 
-    def _run_editor(self, files: Sequence[FilePlace], *, is_new: bool = False) -> Launch:
+    def _run_editor(
+        self, files: Sequence[FilePlace], *, is_new: bool = False, read_only: bool = False
+    ) -> Launch:
         """Open the files in one editor."""
-        launch = choose(self._editor, os.environ, shutil.which).at_all(files)
+        launch = choose(self._editor, os.environ, shutil.which).at_all(files, read_only=read_only)
         outcome = open_in_editor(self._app, launch, files[0].path, is_new=is_new)
         self._app.refresh(layout=True)
         if not outcome.ok:
@@ -229,11 +235,11 @@ class HandOff:
             self._status.show_error(f"{paged[0]} has pages, no lines", "--pick-as citation picks a page")
             return
         for place in () if options.print0 else places:
-            if character := misread(path_of(place.hit), options.pick_as):
+            if character := misread(_picked(place, options.pick_as), options.pick_as):
                 where = place.hit.path if misread(place.hit.path, options.pick_as) else place.hit.root
                 self._status.show_error(f"a path with {character} needs --pick -0: {where}")
                 return
-        self._recent.add(place.hit.doc_id for place in places)
+        self._recent.add(place.hit.doc_id for place in places if not place.hit.version)
         self._app.exit(tuple(picked(places, options.pick_as)))
 
     def _copy(self, places: LocatedHits) -> None:
@@ -262,7 +268,7 @@ class HandOff:
         ambiguous = self._hits.twins | ambiguous_paths([place.hit for place in places])
         cited = []
         for place in places:
-            if place.hit.path in ambiguous:
+            if place.hit.path in ambiguous and not place.hit.version:
                 path = path_of(place.hit)
                 citation = replace(place.hit.citation, path=path)
                 cited.append(replace(place, hit=replace(place.hit, path=path, citation=citation)))
@@ -323,14 +329,25 @@ def picked(places: LocatedHits, picked_as: PickedAs) -> Iterator[str]:
         for number, place in enumerate(_one_per_note(places)):
             if not number:
                 yield f"+{position_of(place).line}"
-            yield path_of(place.hit)
+            yield _opened(place)
         return
     for place in places:
         if picked_as == "citation":
             span = (place.located or place.hit.citation).span
-            yield str(replace(place.hit.citation, path=path_of(place.hit), span=span))
+            path = place.hit.citation.path if place.hit.version else path_of(place.hit)
+            yield str(replace(place.hit.citation, path=path, span=span))
         else:
-            yield f"{path_of(place.hit)}:{position_of(place).line}"
+            yield f"{_opened(place)}:{position_of(place).line}"
+
+
+def _opened(place: LocatedHit) -> str:
+    """The path of what is opened."""
+    return place.copy or path_of(place.hit)
+
+
+def _picked(place: LocatedHit, picked_as: PickedAs) -> str:
+    """The path that is printed."""
+    return path_of(place.hit) if picked_as == "citation" else _opened(place)
 
 
 def misread(path: str, picked_as: PickedAs) -> str:

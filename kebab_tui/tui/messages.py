@@ -80,6 +80,8 @@ class LocatedHit:
     failure: Failure | None = None
     position: TextPosition | None = None
     """Where an editor begins: at the best match."""
+    copy: str = ""
+    """Of a version: the path of a read-only copy, which is opened instead."""
 
 
 @dataclass

@@ -74,7 +74,9 @@ def is_whole(hit: SearchHit) -> bool:
 
 
 def path_of(hit: SearchHit) -> str:
-    """The absolute path of the file, in the spelling of the file system."""
+    """The absolute path of the file, in the spelling of the file system; of a version, as git takes it."""
+    if hit.version:
+        return hit.citation.file
     return os.fsdecode(os.path.join(os.fsencode(hit.root), hit.raw_path))
 
 

@@ -11,7 +11,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from kebab_tui.domain.hit import Notice, SearchHit, SearchResponse
 from kebab_tui.domain.links import is_external
 from kebab_tui.domain.pages import cite
 from kebab_tui.domain.text import UNSAFE
+from kebab_tui.domain.versions import Version, cited_in
 from kebab_tui.formats.code_languages import code_language
 from kebab_tui.search.explanation import ExplainedHit, ExplainedResponse, Explanation
 from kebab_tui.search.headline import HitComparison
@@ -68,6 +69,7 @@ def search_hit(hit: SearchHit, full: bool = False) -> Json:
         "chunk_id": hit.chunk_id,
         "doc_id": hit.doc_id,
         "source_id": hit.source,
+        "version": hit.version,
         "source_title": hit.source_title,
         "doc_path": hit.path,
         "location": hit.location,
@@ -134,7 +136,7 @@ def search_response(response: SearchResponse, full: bool = False, scope: str | N
 
 
 def citation(value: Citation, location: str) -> Json:
-    """`location`: the absolute path of the cited file."""
+    """`location`: the absolute path of the cited file; of a version, as `git show` takes it."""
     span = value.span
     where: Json = (
         {"kind": "page", "page": span.page, "label": value.label}
@@ -145,6 +147,7 @@ def citation(value: Citation, location: str) -> Json:
         "path": value.path,
         "location": location,
         **where,
+        "version": value.version,
         "section": value.section,
         "text": str(value),
         "uri": value.uri,
@@ -164,14 +167,14 @@ def filtered(value: Filtered) -> Json:
     }
 
 
-def document(value: Document, root: str) -> Json:
-    """`root`: the folder of its source."""
+def document(value: Document, location: str) -> Json:
+    """`location`: the absolute path of its file; of a version, as `git show` takes it."""
     return {
         "schema_version": "document.v1",
         "doc_id": value.doc_id,
         "source_id": value.source,
         "path": value.path,
-        "location": os.path.join(root, os.fsdecode(value.raw_path)),
+        "location": location,
         "title": value.title,
         "type": value.type,
         "lang": value.lang,
@@ -196,7 +199,10 @@ def document(value: Document, root: str) -> Json:
     }
 
 
-def chunk(value: Chunk, of: Document, root: str) -> Json:
+def chunk(value: Chunk, of: Document, location: str, version: Version | None = None) -> Json:
+    cited = cite(of, value.span, value.heading_path)
+    if version is not None:
+        cited = cited_in(cited, version)
     return {
         "schema_version": "chunk.v1",
         "chunk_id": value.chunk_id,
@@ -204,14 +210,12 @@ def chunk(value: Chunk, of: Document, root: str) -> Json:
         "ordinal": value.ordinal,
         "kind": value.kind,
         "heading_path": _headings(value.heading_path),
-        "citation": citation(
-            cite(of, value.span, value.heading_path), os.path.join(root, os.fsdecode(of.raw_path))
-        ),
+        "citation": citation(cited, location),
         "text": value.text,
     }
 
 
-def source(value: Source, source_score: float) -> Json:
+def source(value: Source, source_score: float, versions: Sequence[str] = ()) -> Json:
     return {
         "schema_version": "source.v1",
         "source_id": value.source_id,
@@ -229,6 +233,7 @@ def source(value: Source, source_score: float) -> Json:
         "source_score": source_score,
         "use": value.use,
         "state": value.state,
+        "versions": list(versions),
         "documents": value.documents,
         "chunks": value.chunks,
     }
@@ -251,7 +256,7 @@ def found_notes(query: str, notes: Iterable[FoundNote]) -> Json:
             "doc_id": note.document.doc_id,
             "source_id": note.document.source,
             "path": note.document.path,
-            "location": os.path.join(note.root, os.fsdecode(note.document.raw_path)),
+            "location": note.location,
             "name": note.document.name,
             "title": note.document.title,
             "modified_at": timestamp(note.document.fingerprint.mtime_ns),
@@ -274,10 +279,36 @@ def found_notes(query: str, notes: Iterable[FoundNote]) -> Json:
     }
 
 
-def found_libraries(name: str, query: str, found: Iterable[FoundLibrary]) -> Json:
+def version(value: Version) -> Json:
+    return {
+        "schema_version": "version.v1",
+        "version_id": value.version_id,
+        "source_id": value.source,
+        "label": value.label,
+        "kind": value.kind,
+        "place": value.place,
+        "prefix": value.prefix,
+        "ref": value.ref or None,
+        "commit": value.commit or None,
+        "now": value.now or None,
+        "state": value.health,
+        "remark": value.remark,
+        "documents": value.notes,
+        "chunks": value.passages,
+    }
+
+
+def version_list(values: Sequence[Version]) -> Json:
+    """The versions of `kebab source version list`."""
+    return listing("version", map(version, values), len(values))
+
+
+def found_libraries(
+    name: str, query: str, found: Iterable[FoundLibrary], versions: Mapping[str, Sequence[str]]
+) -> Json:
     """The folders of `kebab source search`, best first: each a source.v1 with more fields."""
     items = [
-        source(one.source, one.source_score)
+        source(one.source, one.source_score, versions.get(one.source.source_id, ()))
         | {"score": one.score, "parts": one.parts._asdict(), "content_hits": one.content_hits}
         for one in found
     ]

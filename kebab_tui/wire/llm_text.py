@@ -32,20 +32,25 @@ _LANGUAGE = re.compile(r"[ \t{.]*([\w+#-]+)")
 _MARKUP = re.compile(r"([\\`*_\[\]<|])")
 
 
-def library_list(found: Sequence[FoundLibrary]) -> str:
-    """A numbered list, five lines for each."""
-    return "\n\n".join(_library(number, one) for number, one in enumerate(found, 1)) or NO_LIBRARIES
+def library_list(found: Sequence[FoundLibrary], versions: Mapping[str, Sequence[str]] | None = None) -> str:
+    """A numbered list, five lines for each; `versions`: the labels of each source."""
+    known = versions or {}
+    listed = (
+        _library(number, one, known.get(one.source.source_id, ())) for number, one in enumerate(found, 1)
+    )
+    return "\n\n".join(listed) or NO_LIBRARIES
 
 
-def _library(number: int, found: FoundLibrary) -> str:
+def _library(number: int, found: FoundLibrary, versions: Sequence[str]) -> str:
     source = found.source
+    labels = ", ".join(map(one_line, filter(None, (source.version_label, *versions))))
     return "\n".join(
         (
             f"{number}. {one_line(source.title)}",
             f"   Library ID: {one_line(source.source_id)}",
             f"   Description: {one_line(source.description) or 'No description'}",
             f"   Snippets: {source.chunks} | Trust Score: {found.source_score:.1f}/10",
-            f"   Available Versions: {one_line(source.version_label) or 'default branch'}",
+            f"   Available Versions: {labels or 'default branch'}",
         )
     )
 

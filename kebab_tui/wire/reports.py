@@ -83,11 +83,12 @@ def why_not(verdict: WhyNot) -> Json:
 def inspection(found: Inspection) -> Json:
     return {
         "schema_version": "inspection.v1",
-        "document": document(found.document, found.root),
-        "root": found.root,
+        "document": document(found.document, found.location),
+        "root": found.version.place if found.version else found.root,
+        "version": found.version.label if found.version else "",
         "file_state": found.file_state,
         "page_count": page_count(found.document.facets),
-        "chunks": [chunk(item, found.document, found.root) for item in found.chunks],
+        "chunks": [chunk(item, found.document, found.location, found.version) for item in found.chunks],
     }
 
 

@@ -51,6 +51,7 @@ def test_a_hit_is_cited_by_page_with_its_label(library: Kebab) -> None:
         "kind": "page",
         "page": 3,
         "label": "1",
+        "version": "",
         "section": "Spring work · Cleaning the floor",
         "text": "bees.pdf#p=3",
         "uri": "bees.pdf#p=3",

@@ -18,6 +18,7 @@ from kebab_tui.settings.settings import SearchSettings, Settings
 from kebab_tui.wire.encode import Json
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.command_line import Kebab
+from tests.repositories import commit, needs_git
 
 
 @pytest.fixture
@@ -263,3 +264,55 @@ def test_bad_filters_are_errors(view: AgentView) -> None:
             TOOLS["search"].answer(view, arguments)
     with pytest.raises(NotFoundError, match="no library"):
         TOOLS["query-docs"].answer(view, {"libraryId": "/x/y", "query": "x"})
+
+
+@needs_git
+def test_versions_are_named_searched_and_read(kebab: Kebab, tmp_path: Path) -> None:
+    secret = "---\nprivate: true\n---\n# Secret\n\nkettle\n"
+    commit(tmp_path / "lib", tag="v1", a="# A\n\nold kettle\n", s="# Was open\n\nkettle\n", p=secret)
+    commit(tmp_path / "lib", a="# A\n\nnew teapot\n", s=secret)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/b.md").write_text("# B\n\nkettle\n")
+    for name in ("lib", "other"):
+        kebab("ingest", str(tmp_path / name))
+    assert kebab("source", "version", "add", "lib", "v1").code == 0
+    workspace = Workspace(Settings(search=SearchSettings(mode="lexical")), str(kebab.data))
+    view = AgentView(workspace)
+    listed = ask(view, "resolve-library-id", libraryName="lib")
+    assert "Available Versions: v1\n" in listed.text + "\n"
+    assert listed.data["libraries"][0]["versions"] == ["v1"]
+    for arguments in (
+        {"libraryId": "/lib/v1"},
+        {"libraryId": "lib@v1"},
+        {"libraryId": "/lib", "version": "v1"},
+        {"libraryId": "lib", "tag": "v1"},
+    ):
+        answer = ask(view, "query-docs", query="kettle", **arguments)
+        (hit,) = answer.data["hits"]
+        assert (hit["citation"], hit["source"], hit["version"]) == ("v1:a.md:L1-L3", "lib", "v1"), (
+            "no private note"
+        )
+        assert (answer.data["version"], "v1:a.md:L1-L3" in answer.text) == ("v1", True)
+    (hit,) = ask(view, "search", query="kettle", version="v1").data["hits"]
+    assert hit["uri"] == "kebab://lib/a.md?version=v1#L1-L3"
+    for target, version in (("v1:a.md:L3", ""), ("a.md:L3", "v1"), (hit["uri"], ""), (hit["citation"], "v1")):
+        lines = ask(view, "read", target=target, version=version)
+        assert "3: old kettle" in lines.text
+        assert lines.data["citation"].startswith("v1:a.md:L")
+        assert lines.data["state"] == "same"
+    assert "new teapot" in ask(view, "read", target="a.md").text
+    for target in ("v1:p.md:L3", "v1:s.md:L3", "v1:none.md"):
+        with pytest.raises(NotFoundError):
+            ask(view, "read", target=target)
+    with pytest.raises(FilterError) as unknown:
+        ask(view, "search", query="kettle", version="v2")
+    assert unknown.value.hint == "the versions are: v1"
+    with pytest.raises(NotFoundError, match="no version 'v2'"):
+        ask(view, "query-docs", libraryId="/lib/v2", query="kettle")
+    limited = AgentView(workspace, ["other"])
+    with pytest.raises(FilterError) as hidden:
+        ask(limited, "search", query="kettle", version="v1")
+    assert "v1" not in hidden.value.hint
+    with pytest.raises(NotFoundError):
+        ask(limited, "read", target="v1:a.md:L3")
+    workspace.close()

@@ -12,7 +12,7 @@ import pytest
 
 from kebab_tui.domain.citation import SourceSpan
 from kebab_tui.domain.errors import FilterError, KebabError, NotFoundError, UsageError
-from kebab_tui.domain.note_uri import parse_uri, uri_of
+from kebab_tui.domain.note_uri import NoteUri, parse_uri, uri_of
 from kebab_tui.server.view import AgentView, Passages, tokens_of
 from kebab_tui.settings.settings import SearchSettings, Settings
 from kebab_tui.workspace import Callbacks, Workspace
@@ -365,7 +365,7 @@ def test_filters(view: AgentView) -> None:
 
 
 def test_libraries_by_id(view: AgentView) -> None:
-    assert view.library("/work").source_id == view.library("work").source_id == "work"
+    assert view.library("/work")[0].source_id == view.library("work")[0].source_id == "work"
     with pytest.raises(NotFoundError, match="wrok"):
         view.library("wrok")
 
@@ -387,8 +387,9 @@ def test_uris_of_any_path() -> None:
         uri = uri_of(source, os.fsencode(path), SourceSpan(3, 9))
         assert uri.isascii()
         assert " " not in uri
-        assert parse_uri(uri) == (source, f"{path}#L3-L9")
-        assert parse_uri(uri_of(source, os.fsencode(path))) == (source, path)
+        assert parse_uri(uri) == NoteUri(source, f"{path}#L3-L9")
+        assert parse_uri(uri_of(source, os.fsencode(path))) == NoteUri(source, path)
+        assert parse_uri(uri_of(source, os.fsencode(path), None, "v1")) == NoteUri(source, path, "v1")
 
 
 def test_an_empty_index_is_an_error_with_a_hint(tmp_path: Path) -> None:

@@ -24,6 +24,9 @@ class Engine:
     def page(self, hit: SearchHit, number: int) -> PageText:
         raise UnreadableFileError("has no pages")
 
+    def file_of(self, root: str, raw_path: bytes) -> str:
+        return os.path.join(root, os.fsdecode(raw_path))
+
     def marks(self, text: str, query: str) -> Sequence[Highlight]:
         return highlight(text, highlight_phrases(query))
 

@@ -23,6 +23,7 @@ from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.hand_off import misread
 from kebab_tui.tui.screens.copy_menu import CopyMenu
 from kebab_tui.workspace import Callbacks, Workspace
+from tests.repositories import commit, needs_git
 from tests.tui.screen import WIDE, Proxy, found, kebab, painted, until
 
 pytestmark = pytest.mark.slow
@@ -86,6 +87,32 @@ async def test_a_passage_that_moved_is_opened_where_it_is_now(desk: Desk) -> Non
         await until(pilot, lambda: desk.opened)
         await until(pilot, lambda: "moved +5" in painted(app).splitlines()[-2])
     assert desk.lines == ["+8"]
+
+
+@needs_git
+async def test_a_version_is_opened_as_a_read_only_copy_and_cited_as_git_does(desk: Desk) -> None:
+    commit(desk.notes, tag="v1", old=f"# Old\n\n{PASSAGE}")
+    commit(desk.notes, old=None)
+    desk.index()
+    with closing(Workspace(Settings(), str(desk.data))) as workspace:
+        list(workspace.add_versions(SourceId("notes"), ["v1"], "", 0, Callbacks()))
+    app = desk.screen("version:v1 spindle path:old*", pick=True, pick_as="citation")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("enter")
+    assert app.return_value == ("v1:old.md:L1-L3",)
+    app = desk.screen("version:v1 spindle path:old*")
+    async with app.run_test(size=WIDE) as pilot:
+        await found(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: desk.opened)
+        await until(pilot, lambda: "v1 is read-only" in painted(app).splitlines()[-2])
+    (argv,) = desk.opened
+    assert argv[1] == "-R"
+    copy = Path(argv[-1])
+    assert (copy.name, copy.stat().st_mode & 0o777) == ("old.md", 0o400)
+    assert copy.read_text() == f"# Old\n\n{PASSAGE}"
+    assert not copy.is_relative_to(desk.notes)
 
 
 async def test_the_editor_begins_at_the_line_with_the_most_words(desk: Desk) -> None:

@@ -42,6 +42,7 @@ from kebab_tui.tui.preview.syntax import Lexers
 from kebab_tui.tui.widgets import hits_list
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.command_line import ROOT, SAMPLE
+from tests.repositories import commit, needs_git
 from tests.tui.explaining import with_evidence
 from tests.tui.screen import WIDE, Proxy, Screen, SharedScreen, found, kebab, painted, until
 
@@ -529,6 +530,23 @@ async def test_a_file_that_is_not_what_was_indexed(look_at: Look, tmp_path: Path
         await located(pilot, app)
 
     app = kebab(tmp_path / "data", query="spindle", mode="lexical")
+    await look_at(app.run_test(size=WIDE), looked_up)
+
+
+@needs_git
+async def test_a_version_is_read_only(look_at: Look, tmp_path: Path) -> None:
+    commit(tmp_path / "notes", tag="v1.2", guide__kettle="# Kettle\n\nIt boils in four minutes.\n")
+    commit(tmp_path / "notes", guide__kettle="# Kettle\n\nIt boils in two minutes.\n")
+    index(tmp_path)
+    workspace = Workspace(Settings(), str(tmp_path / "data"))
+    list(workspace.add_versions(SourceId("notes"), ["v1.2"], "", 0, Callbacks()))
+    workspace.close()
+
+    async def looked_up(pilot: Screen, app: KebabApp) -> None:
+        await answered(pilot, app)
+        await located(pilot, app)
+
+    app = kebab(tmp_path / "data", query="version:v1.2 boils", mode="lexical")
     await look_at(app.run_test(size=WIDE), looked_up)
 
 

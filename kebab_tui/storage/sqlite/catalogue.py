@@ -15,8 +15,8 @@ from kebab_tui.domain.facets import FACETS
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import display_path
-from kebab_tui.storage.ports import Figures, IndexRun, KnownFile
-from kebab_tui.storage.sqlite import rows, schema
+from kebab_tui.storage.ports import Figures, IndexRun, KnownFile, VersionNote
+from kebab_tui.storage.sqlite import rows, schema, version_rows
 from kebab_tui.storage.sqlite.connection import meta_value
 from kebab_tui.storage.sqlite.rows import Value
 
@@ -224,6 +224,18 @@ class StoreCatalogue:
             "SELECT root_id FROM sources WHERE source_id = ?", (source,)
         ).fetchone()
         return str(row[0]) if row else ""
+
+    def version_notes(self, versions: Sequence[SourceId]) -> list[VersionNote]:
+        """The notes of versions; a shared one once for each."""
+        return version_rows.notes_of(self._connection, versions)
+
+    def version_counts(self) -> dict[str, tuple[int, int]]:
+        """The numbers of notes and passages of each version."""
+        return version_rows.counts(self._connection)
+
+    def versions_of(self, docs: Sequence[DocId]) -> dict[DocId, set[str]]:
+        """The versions that have each of these notes."""
+        return version_rows.versions_of(self._connection, docs)
 
     def model(self) -> str | None:
         """The selected model; None for the bundled one."""

@@ -79,6 +79,12 @@ PRIVATE = (
 )
 """Notes that the filter `shareable` leaves out."""
 
+OF_VERSIONS = (
+    "d.doc_id IN (SELECT v.doc_id FROM version_documents v "
+    "WHERE v.version IN (SELECT value FROM json_each(?)))"
+)
+"""The notes of some versions."""
+
 FROM = "chunks c JOIN documents d ON d.doc_id = c.doc_id JOIN sources s ON s.source_id = d.source_id"
 
 
@@ -262,6 +268,8 @@ def _document_conditions(filters: SearchFilters) -> list[Condition]:
     if filters.without:
         removed, values = _one_of("d.source_id", filters.without)
         conditions.append((f"NOT {removed}", values))
+    if filters.version_ids:
+        conditions.append((OF_VERSIONS, [json.dumps(filters.version_ids)]))
     if filters.paths:
         globs = [path_globs.condition(pattern) for pattern in filters.paths]
         anywhere = " OR ".join(f"({passes})" for passes, _ in globs)

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from zlib import crc32
 
 from kebab_tui.domain.text import RECIPE_VERSION
-from kebab_tui.storage.sqlite import step_0008, step_scale
+from kebab_tui.storage.sqlite import step_0008, step_scale, version_schema
 
 SCHEMA_VERSION = step_scale.VERSION
 APPLICATION_ID = 0x6B656261  # "keba"
@@ -319,6 +319,7 @@ FROM main.documents d JOIN main.sources s ON s.source_id = d.source_id;
     + SQL_VIEWS.replace("CREATE VIEW", "CREATE TEMP VIEW"),
     7: "CREATE TEMP VIEW embeddings AS SELECT *, 0 AS parts_version FROM main.embeddings;\n",
     8: step_0008.VIEW,
+    version_schema.STEP: version_schema.OLDER_VIEW,
     step_scale.VERSION: step_scale.VIEWS,
 }
 """For each step that changed tables: TEMP views that give a reader of the schema before it those after it.
@@ -423,6 +424,12 @@ def migrate(connection: sqlite3.Connection) -> None:
     def use_of_sources(db: Database) -> None:
         for statement in step_0008.STATEMENTS:
             db.execute(statement)
+
+    @steps(name=f"{version_schema.STEP:04}_versions")
+    def versions(db: Database) -> None:
+        for statement in statements_of(version_schema.TABLE):
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version = {version_schema.STEP}")
 
     @steps(name=step_scale.NAME)
     def scale(db: Database) -> None:

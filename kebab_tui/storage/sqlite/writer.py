@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kebab_tui.domain.change import Applied, Change
+from kebab_tui.domain.change import Applied, Change, RemoveNote
 from kebab_tui.domain.document import OtherFiles, Source, SourceState, SourceUse
 from kebab_tui.domain.errors import TEMPORARY, NotFoundError, StoreError
-from kebab_tui.domain.ids import SourceId
+from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.text import PARTS_VERSION, RECIPE_VERSION
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite import first_load, recovery, rows, schema, top_lists, vocabulary
+from kebab_tui.storage.sqlite import first_load, recovery, rows, schema, top_lists, version_rows, vocabulary
 from kebab_tui.storage.sqlite.batch import UNSTORABLE, Batch
 from kebab_tui.storage.sqlite.checksum import PageChecksums, generation_of
 from kebab_tui.storage.sqlite.connection import meta_value, open_writer, translated
@@ -243,6 +244,44 @@ class StoreWriter:
             connection.execute("DELETE FROM sources WHERE source_id = ?", (source,))
             connection.execute("DELETE FROM meta WHERE key = ?", (f"{rows.OTHER_FILES}{source}",))
         self.mirror_sources()
+
+    def begin_version(self, version: SourceId, kept: Sequence[DocId]) -> list[DocId]:
+        """Take all notes but `kept` from a version; returns those that no version has any more."""
+        with self._transaction() as connection:
+            version_rows.keep_only(connection, version, kept)
+            self._bump()
+            return version_rows.homeless(connection, version)
+
+    def end_version(self, version: SourceId, notes: Sequence[tuple[DocId, str]]) -> None:
+        """Record the notes of a version with their blobs, drop what no version has, and mark it indexed."""
+        with self._transaction() as connection:
+            version_rows.set_notes(connection, version, notes)
+            batch = Batch(connection, self._revision() + 1)
+            for doc in version_rows.homeless(connection, version):
+                batch.add(RemoveNote(doc))
+            self._finish(batch)
+            connection.execute("UPDATE sources SET state = 'indexed' WHERE source_id = ?", (version,))
+            self._bump()
+
+    def remove_version(self, version: SourceId) -> None:
+        """Delete a version; notes that others share stay."""
+        self.begin_version(version, ())
+        self.remove_source(version)
+
+    def copy_vectors(self, location: str, model: str) -> int:
+        """Take missing vectors of texts from the database at another location; returns their number."""
+        if not os.path.isfile(location):
+            return 0
+        with translated(location):
+            self._connection.execute("ATTACH ? AS other", (location,))
+        try:
+            with self._transaction() as connection:
+                copied = version_rows.copy_vectors(connection, model)
+                if copied:
+                    self._restart_log()
+                return copied
+        finally:
+            self._connection.execute("DETACH other")
 
     def save_vectors(self, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> int:
         """Store (text hash, fp16 vectors) pairs of a model; returns the new revision."""

@@ -10,7 +10,7 @@ is sanitised.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from rich.cells import cell_len
@@ -38,6 +38,7 @@ from kebab_tui.tui.widgets.segments import (
 )
 
 CHANGED = "changed since it was indexed"
+READ_ONLY = "read-only"
 _LEAST_TITLE = 8
 _BETWEEN = f" {DOT} "
 
@@ -172,12 +173,15 @@ def header(hit: SearchHit, state: str, width: int, located: Located | None = Non
 
     The citation stands in for the path of a document with pages. The state is cut last.
     """
+    if hit.version:
+        state = ", ".join(filter(None, (READ_ONLY, state)))
     if cell_len(state) > width // 2:
         state = state.replace(CHANGED, "changed")
     state = take(sanitize_line(state), width)
     free = width - (cell_len(_BETWEEN) + cell_len(state) if state else 0)
     span = (located or hit.citation).span
-    path = sanitize_line(hit.path if span.page is None else str(Citation(hit.path, span)))
+    cited = replace(hit.citation, span=span) if hit.version else Citation(hit.path, span)
+    path = sanitize_line(cited.file if span.page is None else str(cited))
     title = sanitize_line(f" {STEP} ".join([hit.title, *hit.headings]))
     room = max(free // 2, free - cell_len(path)) - cell_len(_BETWEEN)
     title = cut(title, room) if min(cell_len(title), _LEAST_TITLE) <= room else ""

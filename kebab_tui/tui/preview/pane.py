@@ -77,6 +77,8 @@ class PreviewEngine(Protocol):
 
     def page(self, hit: SearchHit, number: int) -> PageText: ...
 
+    def file_of(self, root: str, raw_path: bytes) -> str: ...
+
 
 @dataclass(frozen=True, slots=True)
 class WantedPage:
@@ -183,7 +185,11 @@ class Preview(LineView, can_focus=True):
             self._pages, self._asked = 0, None
         self._generation += 1
         self._hit, self._located, self._query = hit, located, query
-        path = os.path.join(os.fsencode(hit.root), hit.raw_path)
+        try:
+            path = self._path_of(hit)
+        except KebabError as error:
+            self._show_error(error)
+            return
         note = self._note
         open_page = None if note is None or note.page is None else note.page.number
         is_open = note is not None and note.identity is not None and note.identity == identity(path)
@@ -193,6 +199,12 @@ class Preview(LineView, can_focus=True):
         is_same_view = query == self._marked_query and target_lines(hit, located, note) == self._target
         if is_other or not is_same_view:
             self._open(note, is_other)
+
+    def _path_of(self, hit: SearchHit) -> bytes:
+        """The file to show; of a version, a copy that takes git some milliseconds."""
+        if hit.version and self.engine is not None:
+            return os.fsencode(self.engine.file_of(hit.root, hit.raw_path))
+        return os.path.join(os.fsencode(hit.root), hit.raw_path)
 
     @property
     def is_certain(self) -> bool:
@@ -322,8 +334,11 @@ class Preview(LineView, can_focus=True):
         number = self._page + (1 if pages > 0 else -1)
         if not is_at_end or not 1 <= number <= self._pages:
             return False
+        try:
+            path = self._path_of(self._hit)
+        except KebabError:  # what is shown stays
+            return False
         self._page, self._turning = number, [pages]
-        path = os.path.join(os.fsencode(self._hit.root), self._hit.raw_path)
         self._read_page(WantedPage(path, identity(path), number))
         return True
 

@@ -274,14 +274,17 @@ def _more(style: HitStyle) -> Line:
 
 def _where(hit: SearchHit, style: HitStyle, heading: int, room: int) -> Line:
     """The citation in a wide pane, the lines of a further passage, else the last folder, if it fits."""
-    lines = sanitize_line(str(hit.citation)[len(hit.citation.path) :])
+    lines = sanitize_line(str(hit.citation)[len(hit.citation.file) :])
     if style.is_further:
         return ((lines[1:], "path"),) if cell_len(lines) + min(heading, _LEAST_HEADING) <= room else ()
-    path = sanitize_line(hit.path)
+    path = sanitize_line(hit.citation.file if hit.version else hit.path)
     if style.width >= _CITATION_FROM:
         shown = cut_path(path, room - heading - cell_len(lines))
         if shown.endswith(path.rpartition("/")[2]):
             return ((shown + lines, "path"),)
+    if hit.version:
+        label = sanitize_line(hit.version)
+        return ((label, "path"),) if cell_len(label) + min(heading, _LEAST_HEADING) <= room else ()
     folder = path.rpartition("/")[0].rpartition("/")[2]
     if not folder or style.place or folder.casefold() == shown_title(hit).casefold():
         return ()
