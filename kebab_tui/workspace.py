@@ -44,7 +44,15 @@ if TYPE_CHECKING:
     from kebab_tui.search.ranking import FusionSettings
     from kebab_tui.search.why_not import WhyNot
     from kebab_tui.settings.settings import Settings
-    from kebab_tui.storage.ports import Finding, Index, SqlLimits, SqlResult
+    from kebab_tui.storage.ports import (
+        CopyProgress,
+        Finding,
+        Index,
+        Published,
+        SharedOptions,
+        SqlLimits,
+        SqlResult,
+    )
     from kebab_tui.vector_search import ModelService, VectorSearch
 
 
@@ -604,6 +612,38 @@ class Workspace:
         with self._parts.refilled_session("index --rebuild-fts", callbacks) as session:
             session.writer.rebuild_full_text()
 
+    def publish(
+        self,
+        url: str,
+        *,
+        shards: Sequence[str] = (),
+        grants: Sequence[str] = (),
+        hnsw: bool = False,
+        progress: Callable[[CopyProgress], None] = lambda _: None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Published | None:
+        """Copy this index to PostgreSQL, without private notes; None if cancelled.
+
+        `grants`: roles that may read it, `ROLE` or `ROLE:SOURCE`. `hnsw`: search vectors approximately.
+        """
+        from kebab_tui.domain.errors import ModelError
+        from kebab_tui.storage.backends import load_publish
+
+        if self.settings.index.url:
+            raise UsageError("only an index on this machine can be copied", "leave --index out")
+        module = load_publish((url, *shards))
+        try:
+            card = self._parts.semantics.card()
+            model = {"model": card.model_id, "fingerprint": card.fingerprint, "dims": card.dims}
+        except ModelError:
+            model = {}
+        options = module.PublishOptions(
+            tuple(shards), tuple(grants), hnsw, may_share=self.may_share, progress=progress, cancelled=cancelled,
+            **model,
+        )  # fmt: skip
+        published: Published | None = module.publish(self._parts.index.folder, url, options)
+        return published
+
     # Watch
 
     def watch(
@@ -661,7 +701,7 @@ class Engine:
         from kebab_tui.storage.backends import open_index
 
         self._settings = settings
-        self.index: Index = open_index(settings.index.url, data_folder, self._weights)
+        self.index: Index = open_index(settings.index.url, data_folder, self._weights, self._shared)
 
     def close(self) -> None:
         """Close open components; later use opens them again."""
@@ -678,7 +718,7 @@ class Engine:
     @cached_property
     def engine(self) -> SearchEngine:
         from kebab_tui.domain import document
-        from kebab_tui.files.file_state import file_state
+        from kebab_tui.files.file_state import file_state, shared_file_state
         from kebab_tui.formats import registry
         from kebab_tui.search.engine import SearchEngine, SearchOptions
         from kebab_tui.search.limits import HybridOptions
@@ -688,9 +728,10 @@ class Engine:
         made_by = registry.all_made_by(document.chunker(chunking.target, chunking.cap))
         versions = frozenset({self.index.version(made_by), self.index.version("")})
         fusion = HybridOptions(search.rrf_k, search.vector_weight, search.vector_weight_hangul, search.rerank)
+        state = shared_file_state if self._settings.index.url else file_state
         return SearchEngine(
             self.index.reader,
-            lambda found: file_state(found.root, found.document.raw_path, found.document.fingerprint),
+            lambda found: state(found.root, found.document.raw_path, found.document.fingerprint),
             SearchOptions(self._weights, search.snippet_chars, fusion, versions),
             self.semantics,
             knows_word=self.semantics.knows_word,
@@ -756,6 +797,17 @@ class Engine:
             ModelEmbedding(self._new_semantics, self.index),
             command,
         )
+
+    @cached_property
+    def _shared(self) -> SharedOptions | None:
+        """How to read an index on servers; None for one on this machine."""
+        index = self._settings.index
+        if not index.url:
+            return None
+        from kebab_tui.storage.ports import SharedOptions
+
+        roots = tuple((one.source, one.path) for one in index.roots)
+        return SharedOptions(index.on_missing_shard or "fail", index.shard_deadline_s, roots)
 
     @cached_property
     def _weights(self) -> FieldWeights:

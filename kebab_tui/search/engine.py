@@ -218,7 +218,9 @@ class SearchEngine:
             hits = hydrate(snapshot, answer, self._probe, self._options.snippet_chars, version)
             stage.kept = len(hits)
         read = "" if answer.encoded is None else answer.encoded.text
-        notices = [*search.parsed.notices, *search.notices, *answer.notices, *partial_matches(hits)]
+        notices = [
+            *search.parsed.notices, *search.notices, *answer.notices, *partial_matches(hits), *snapshot.notices,
+        ]  # fmt: skip
         if query.threshold is not None:
             notices[:0] = threshold_notices(query.threshold, query, answer.mode, read, self._options.hybrid)
         if self._options.current and lexical_version not in self._options.current:

@@ -115,6 +115,11 @@ class Snapshot(Protocol):
     @property
     def lexical_version(self) -> str: ...
 
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What is missing from the answers of this snapshot so far, or inexact in them."""
+        ...
+
     def rank(
         self,
         among: Among,

@@ -95,12 +95,26 @@ class ReadingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Read source code in all folders; a folder added with `--code` reads it anyway."""
 
 
+class RootSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the folder of a shared index is on this machine. Repeat for each folder."""
+
+    source: Annotated[str, Meta(min_length=1)]
+    """The name of the folder in the index, as `kebab source list` shows it."""
+    path: Annotated[str, Meta(min_length=1)]
+    """The folder here. `~` is your home folder; a relative path starts at the folder of this file."""
+
+
 class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Indexing."""
 
     url: str = ""
     """Where the index is: a folder, or a URL; `kebab --help` lists the backends. Empty: in the data folder.
     Never write a password here. The variable is KEBAB_INDEX."""
+    on_missing_shard: Literal["", "fail", "partial"] = ""
+    """What a search does if a server of a shared index does not answer: fail, or search the others and say so;
+    empty: the screen searches the others, commands and agents fail."""
+    shard_deadline_s: Annotated[float, Meta(ge=0.1, le=600)] = 3.0
+    """How long a search waits for a server of a shared index, in seconds."""
     lock_timeout_s: Annotated[float, Meta(ge=0, le=3600)] = 30.0
     """The maximum wait for another process that writes the index, in seconds."""
     embed_threads: Annotated[int, Meta(ge=0, le=64)] = 0
@@ -108,6 +122,7 @@ class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     but two if there are two."""
     watch: bool = True
     """The open screen watches the folders and updates the index; false: only `kebab watch` does."""
+    roots: tuple[RootSettings, ...] = ()
 
 
 class EditorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
