@@ -115,7 +115,7 @@ class Line:
         return self._results
 
     def close(self) -> None:
-        self.connection.pgconn.finish()
+        self.connection.close()
 
 
 class Cluster:

@@ -98,6 +98,10 @@ class PostgresIndex:
         """So far, for tests and figures."""
         return self._cluster.exchanges
 
+    def forget_answers(self) -> None:
+        """Ask the servers again, for tests and figures."""
+        self._fleet.kept.clear()
+
     def exists(self) -> bool:
         try:
             with self.reader.session() as session:

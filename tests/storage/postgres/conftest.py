@@ -1,17 +1,16 @@
-"""Three real servers for each worker, started at the first test that asks; the sample notes published there."""
+"""Three real servers for each worker, started by the first test that asks, with the sample notes."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from tests.command_line import Done, Kebab
-from tests.postgres_servers import Server, missing
+from tests.postgres_servers import Server, folder_of_servers, missing
 
 
 @dataclass(frozen=True)
@@ -42,26 +41,27 @@ class Servers:
 
 
 @pytest.fixture(scope="session")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+def servers() -> Iterator[Servers]:
+    with running(3) as started:
+        yield Servers(started)
+
+
+@contextmanager
+def running(count: int) -> Iterator[list[Server]]:
+    """New servers."""
     if reason := missing():
         pytest.skip(reason)
-    folder = tmp_path_factory.mktemp("postgres")
-    first = Server.create(folder / "server1" / "data")
-    started = [first]
-    for number in (2, 3):
-        place = folder / f"server{number}" / "data"
-        shutil.copytree(first.folder, place)
-        if os.geteuid() == 0:
-            for path in (place.parent, place, *place.rglob("*")):
-                shutil.chown(path, 65_534, 65_534)
-        started.append(Server(place))
-    try:
-        for server in started:
-            server.start()
-        yield Servers(started)
-    finally:
-        for server in started:
-            server.stop()
+    with folder_of_servers() as folder:
+        made = [Server.create(folder / "server1")]
+        for number in range(2, count + 1):
+            made.append(made[0].copied(folder / f"server{number}"))
+        try:
+            for server in made:
+                server.start()
+            yield made
+        finally:
+            for server in made:
+                server.stop()
 
 
 def publish(kebab: Kebab, urls: list[str], *argv: str) -> Done:
