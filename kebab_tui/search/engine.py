@@ -153,6 +153,10 @@ class SearchEngine:
                 check_sources(parsed.filters.sources, known, begun=query.text if query.typing else "")
             typed, typing = query.text, query.typing
             filters = resolved(snapshot, filters, begun=typed if typing else "")
+            if snapshot.remote:
+                from kebab_tui.search import forecast
+
+                snapshot.expect(forecast.of_words(parsed, typed, filters))
             corrections: tuple[Correction, ...] = ()
             if not query.exact:
                 text, corrections = correct(

@@ -59,6 +59,7 @@ from kebab_tui.search.ports import (
     Collection,
     FieldCounts,
     FieldWeights,
+    Forecast,
     FoundChunk,
     NamedNote,
     Near,
@@ -324,6 +325,13 @@ class _Snapshot:
     @property
     def notices(self) -> tuple[Notice, ...]:
         return ()
+
+    @property
+    def remote(self) -> bool:
+        return False
+
+    def expect(self, forecast: Forecast) -> None:
+        pass
 
     def rank(
         self,

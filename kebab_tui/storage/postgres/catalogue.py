@@ -174,7 +174,8 @@ class PostgresCatalogue:
         return OtherFiles.total(local_rows.to_other_files(row[0]) for row in (read[0] if read else []))
 
     def model(self) -> str | None:
-        return self._session.copy.facts.model
+        known = self._session.fleet.copy  # asked before every search: it need not wait for a trip
+        return (known or self._session.copy).facts.model
 
     def runs(self, limit: int) -> list[IndexRun]:
         """The copy: it is all that is known of the past."""

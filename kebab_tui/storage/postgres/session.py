@@ -19,6 +19,7 @@ from kebab_tui.domain.hit import Notice
 from kebab_tui.storage.postgres import schema
 from kebab_tui.storage.postgres.address import Parameters, shard_parameters
 from kebab_tui.storage.postgres.cluster import Answer, Cluster, Rows, Statement, nothing_published, too_new
+from kebab_tui.storage.postgres.match_sql import array
 from kebab_tui.storage.postgres.publish import Facts
 from kebab_tui.storage.sqlite import rows as local_rows
 
@@ -106,6 +107,12 @@ class Session:
         self.missing: dict[int, str] = {}
         """Shards whose part of an answer is missing."""
         self.approximate = False
+        self.is_hangul: dict[int, bool] = {}
+        """The script of rows that a ranking found."""
+        self.candidates: set[int] = set()
+        """Rows whose cosines a search by meaning is going to ask for."""
+        self.codes: dict[int, list[bytes]] | None = None
+        """The codes of rows, if vectors are searched."""
 
     @property
     def copy(self) -> Copy:
@@ -145,6 +152,18 @@ class Session:
         wanted = [one for one in statements if self._known(*one) is None]
         if wanted:
             self._fetch([Statement(sql, first) for sql, first in wanted])
+
+    def fetch_codes(self, *more: str, rows: Sequence[int] = ()) -> None:
+        """Read the codes of the candidates, and of these rows; and, in the same trip, what `more` says."""
+        if self.codes is None:
+            return
+        wanted = sorted((self.candidates | set(rows)) - self.codes.keys())
+        if wanted:
+            sql = f"SELECT row, part, emb FROM vec WHERE row = ANY({array(wanted, 'bigint')})"
+            self.together([*((one, False) for one in more), (sql, False)])
+            self.codes |= {row: [] for row in wanted}
+            for row, _, code in sorted(self.all(sql), key=lambda one: one[:2]):
+                self.codes[row].append(code)
 
     def begin(self, statements: Sequence[str]) -> Callable[[], list[list[Rows]]]:
         """Send now; the function waits for the rows of each statement by shard."""

@@ -9,18 +9,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any as Anything
 
 from kebab_tui.domain.document import chunker_of
 from kebab_tui.domain.facets import NAME_KINDS, Facet
 from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import ChunkRow, DocId, SourceId
 from kebab_tui.domain.links import LinkedNote
-from kebab_tui.domain.names import name_key
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import embedded_text
 from kebab_tui.domain.tokens import stem
-from kebab_tui.search.match import Match, Term, Word, any_of
+from kebab_tui.search.match import All, Any, Match, Not, Raw, Term, Word, any_of
 from kebab_tui.search.name_pattern import NamePattern
 from kebab_tui.search.ports import (
     Among,
@@ -28,14 +27,17 @@ from kebab_tui.search.ports import (
     Collection,
     FieldCounts,
     FieldWeights,
+    Forecast,
     FoundChunk,
     NamedNote,
     Scored,
 )
+from kebab_tui.storage.postgres import schema
 from kebab_tui.storage.postgres.filter_sql import conditions, passing
 from kebab_tui.storage.postgres.match_sql import (
     NAMES,
     UP,
+    Index,
     Leaf,
     Scores,
     array,
@@ -51,6 +53,7 @@ from kebab_tui.storage.sqlite import rows as local_rows
 from kebab_tui.storage.sqlite.name_list import NameList, PathList
 from kebab_tui.storage.sqlite.snapshot import word_parts
 
+Row = tuple[Anything, ...]
 DOCUMENT = (
     "d.doc_id, d.source_id, d.path, d.raw_path, d.title, d.type, d.lang, d.trust, d.size, d.mtime_ns, d.ctime_ns, "
     "d.inode, d.content_hash, d.state, d.reason, d.flags, d.indexed_ns, d.dated, d.dated_by, d.chunks, "
@@ -62,7 +65,7 @@ _NOTE = "d.doc_id, d.source_id, d.path, d.mtime_ns, d.names, d.name_id"
 _FIRST = "LEFT JOIN LATERAL (SELECT c.row FROM chunk c WHERE c.doc_id = d.doc_id{} ORDER BY c.ordinal LIMIT 1) c ON true"
 _COMMONPLACE_CHUNKS = 2_000
 _COMMONPLACE_SHARE = 0.04
-_STATISTICS = (
+STATISTICS = (
     "SELECT coalesce(sum(chunks), 0)::bigint, coalesce(sum(tokens), 0)::bigint, coalesce(sum(hangul), 0)::bigint, "
     "coalesce(sum(vectors), 0)::bigint, coalesce(sum(names), 0)::bigint, coalesce(sum(name_tokens), 0)::bigint FROM stat"
 )
@@ -74,6 +77,10 @@ class PostgresSnapshot:
     def __init__(self, session: Session, weights: FieldWeights) -> None:
         self._session = session
         self._index = passages((weights.heading, weights.text, weights.title, weights.grams))
+        self._listed: dict[str, int] = {}
+        """Words that were looked up; 0 for one that is not in the list."""
+        self._strict: dict[Match, tuple[set[int], set[int]]] = {}
+        """For a match: rows that were looked at, and those of them that match."""
 
     @property
     def revision(self) -> int:
@@ -86,6 +93,43 @@ class PostgresSnapshot:
     @property
     def notices(self) -> tuple[Notice, ...]:
         return self._session.notices
+
+    @property
+    def remote(self) -> bool:
+        return True
+
+    def expect(self, forecast: Forecast) -> None:
+        session, filters = self._session, forecast.filters
+        leaves = list(dict.fromkeys(map(leaf_of, forecast.terms)))
+        wanted = [(STATISTICS, False)]
+        wanted += [(self._count_of(leaf, self._index), False) for leaf in leaves]
+        wanted += [(self._count_of(leaf, NAMES), False) for leaf in leaves if not _has_columns(leaf)]
+        wanted += [(_named_sql(key, filters, NAMESAKES), False) for key in forecast.names]
+        wanted += [(_unfinished_sql(prefix, UNFINISHED), True) for prefix in forecast.prefixes]
+        if forecast.words:
+            wanted.append((_listed(forecast.words), True))
+        ranked = []
+        for one in forecast.rankings:
+            sql = self._ranked_sql(one.among, one.limit, one.scored)
+            wanted += [(sql, False), (self._counted(one.among, ()), False)]
+            if one.strict is not None and one.strict != one.among.match:
+                ranked.append((one.strict, sql))
+                wanted.append((self._strict_sql(one.strict, sql), False))
+        if forecast.similar is not None:
+            wanted.append((self._similar_sql(forecast.similar, filters, SIMILAR), False))
+        session.together(wanted)
+        if forecast.words:
+            self._learn(forecast.words)
+        for strict, sql in ranked:
+            looked_at = {row[0] for row in session.all(sql)}
+            self._strict[strict] = looked_at, {row for (row,) in session.all(self._strict_sql(strict, sql))}
+
+    def _count_of(self, leaf: Leaf, index: Index) -> str:
+        return f"SELECT count(*) FROM ({rows_of_leaf(leaf, index)}) f"
+
+    def _strict_sql(self, strict: Match, ranked: str) -> str:
+        """Which rows of a ranking match."""
+        return f"SELECT f.row FROM ({ranked}) f WHERE f.row IN ({matched(strict, self._index)})"
 
     # Ranking
 
@@ -102,16 +146,25 @@ class PostgresSnapshot:
             raise ValueError("nothing to match")
         if limit <= 0:
             return []
-        found = self._scored(among, scored, leaving_out)
         if newest is not None:
+            found = self._scored(among, scored, leaving_out)
             newest_rows = f"SELECT row, s FROM ({found}) f ORDER BY row DESC LIMIT {int(newest)}"
             rows = sorted(self._session.all(_with_ids(newest_rows)), reverse=True)[:newest]
         else:
-            best = f"SELECT row, s FROM ({found}) f ORDER BY s FETCH FIRST {int(limit)} ROWS WITH TIES"
-            counted = self._counted(among, leaving_out)
-            rows = self._session.all(_with_ids(best), counted)
-        rows.sort(key=lambda one: (one[1], one[2]))
-        return [Scored(ChunkRow(row), score) for row, score, _ in rows[:limit]]
+            sql = self._ranked_sql(among, limit + len(leaving_out), scored)
+            rows = list(self._session.all(sql, self._counted(among, leaving_out)))
+            self._session.candidates.update(row[0] for row in rows)
+            self._session.is_hangul |= {row[0]: row[3] for row in rows}
+        out = set(leaving_out)
+        rows = sorted((one for one in rows if one[0] not in out), key=lambda one: (one[1], one[2]))
+        return [Scored(ChunkRow(row), score) for row, score, *_ in rows[:limit]]
+
+    def _ranked_sql(self, among: Among, limit: int, scored: Match | None) -> str:
+        """The best rows; some more than `limit`, so that the next page has the same text."""
+        found, least = self._scored(among, scored, ()), _LEAST_RANKED
+        while least < limit:
+            least *= 2
+        return _with_ids(f"SELECT row, s FROM ({found}) f ORDER BY s FETCH FIRST {least} ROWS WITH TIES")
 
     def count(
         self,
@@ -124,6 +177,13 @@ class PostgresSnapshot:
         if among.match is None:
             return self._number(f"SELECT count(*) FROM ({self._chosen(among)}) f")
         if worst is None:
+            match = among.match
+            if (
+                among == Among(match=match)
+                and not leaving_out
+                and not isinstance(match, Any | All | Not | Raw)
+            ):
+                return self.frequency(match)
             return self._number(self._counted(among, leaving_out))
         found = self._scored(among, scored, leaving_out)
         return self._number(f"SELECT count(*) FROM ({found}) f WHERE s <= {literal(worst)}")
@@ -147,6 +207,10 @@ class PostgresSnapshot:
         )
 
     def has(self, match: Match, *, shareable: bool = False) -> bool:
+        if isinstance(match, Any):
+            return any(self.has(part) for part in match.parts)
+        if not isinstance(match, All | Not | Raw):
+            return self.frequency(match) > 0
         found = matched(match, self._index)
         return any(row[0] for row in self._session.all(f"SELECT EXISTS (SELECT 1 FROM ({found}) f)"))
 
@@ -156,6 +220,8 @@ class PostgresSnapshot:
     def which(self, rows: Sequence[ChunkRow], among: Among) -> set[ChunkRow]:
         if not rows:
             return set()
+        if (known := self._known(rows, among)) is not None:
+            return known
         few = array(list(rows), "bigint")
         if among.match is None:
             statement = f"{self._chosen(among)} AND c.row = ANY({few})"
@@ -165,6 +231,18 @@ class PostgresSnapshot:
                 f"SELECT f.row FROM ({found}) f WHERE {self._allowed('f', among)} AND f.row = ANY({few})"
             )
         return {ChunkRow(row) for (row,) in self._session.all(statement)}
+
+    def _known(self, rows: Sequence[ChunkRow], among: Among) -> set[ChunkRow] | None:
+        """The answer of `which`, if rankings brought it along."""
+        is_hangul = self._session.is_hangul
+        if among == Among(script=among.script) and is_hangul.keys() >= set(rows):
+            wanted = {None: (True, False), "hangul": (True,), "other": (False,)}[among.script]
+            return {row for row in rows if is_hangul[row] in wanted}
+        if among.match in self._strict and among == Among(match=among.match):
+            looked_at, found = self._strict[among.match]
+            if looked_at >= set(rows):
+                return {row for row in rows if row in found}
+        return None
 
     def passes(self, rows: Sequence[ChunkRow], filters: SearchFilters) -> bool:
         return bool(self.which(rows, Among(filters)))
@@ -213,7 +291,7 @@ class PostgresSnapshot:
         return Collection(chunks, tokens / chunks) if chunks else Collection(0, 0.0)
 
     def _totals(self) -> list[int]:
-        rows = self._session.all(_STATISTICS)
+        rows = self._session.all(STATISTICS)
         return [sum(column) for column in zip(*rows, strict=True)] or [0] * 6
 
     def has_both_scripts(self) -> bool:
@@ -223,8 +301,8 @@ class PostgresSnapshot:
     def _frequencies(self, leaves: Sequence[Leaf], names: bool = False) -> dict[Leaf, int]:
         """How many rows have each phrase; all in one trip."""
         index = NAMES if names else self._index
-        statements = {leaf: f"SELECT count(*) FROM ({rows_of_leaf(leaf, index)}) f" for leaf in leaves}
-        self._session.together([(_STATISTICS, False), *((one, False) for one in statements.values())])
+        statements = {leaf: self._count_of(leaf, index) for leaf in leaves}
+        self._session.together([(STATISTICS, False), *((one, False) for one in statements.values())])
         return {leaf: self._number(statement) for leaf, statement in statements.items()}
 
     def frequency(self, term: Term) -> int:
@@ -305,7 +383,10 @@ class PostgresSnapshot:
 
     def chunks_of(self, docs: Sequence[DocId]) -> dict[ChunkRow, DocId]:
         few = array(list(docs), "text")
-        read = self._session.all(f"SELECT row, doc_id, kind, hangul FROM chunk WHERE doc_id = ANY({few})")
+        statement = f"SELECT row, doc_id, kind, hangul FROM chunk WHERE doc_id = ANY({few})"
+        self._session.fetch_codes(statement)
+        read = self._session.all(statement)
+        self._session.is_hangul |= {row[0]: row[3] for row in read}
         # In the order of SQLite: sums of vectors depend on it in the last digit.
         ordered = sorted(read, key=lambda one: (one[1], one[2], one[3], one[0]))
         return {ChunkRow(row): doc for row, doc, *_ in ordered}
@@ -317,10 +398,20 @@ class PostgresSnapshot:
 
     def named(self, key: str, filters: SearchFilters, limit: int) -> list[NamedNote]:
         rows = self._session.all(_named_sql(key, filters, limit))
-        rows.sort(key=lambda one: (-one[3], one[0]))
-        return [_named_note(row) for row in rows[:limit]]
+        rows = sorted(rows, key=lambda one: (-one[3], one[0]))[:limit]
+        self._session.candidates.update(row[6] for row in rows)
+        return [_named_note(row) for row in rows]
 
     def names_with(self, match: Match, filters: SearchFilters, limit: int) -> list[NamedNote]:
+        read = self._session.all(self._similar_sql(match, filters, limit))
+        if not filters.active:
+            read = sorted(read, key=lambda one: (one[7], one[5]))[:limit]
+        read = [one for one in read if one[6] is not None]
+        read.sort(key=lambda one: (one[7], -one[3], one[0]))
+        self._session.candidates.update(row[6] for row in read[:limit])
+        return [_named_note(row[:7]) for row in read[:limit]]
+
+    def _similar_sql(self, match: Match, filters: SearchFilters, limit: int) -> str:
         leaves = leaves_of(match)
         frequencies = self._frequencies(leaves, names=True)
         *_, names, tokens = self._totals()
@@ -330,16 +421,11 @@ class PostgresSnapshot:
         if not filters.active:  # notes without passages take places, too
             found = f"SELECT row, s FROM ({found}) f ORDER BY s, row LIMIT {int(limit)}"
         lateral = _FIRST.format(f" AND {passes.chunk}" if passes.chunk else "")
-        read = self._session.all(
+        return (
             f"SELECT {_NOTE}, c.row, f.s FROM ({found}) f JOIN doc d ON d.name_id = f.row {lateral} "
             f"WHERE {passes.note or 'true'} ORDER BY f.s, d.mtime_ns DESC, d.doc_id"
             + ("" if not filters.active else f" LIMIT {int(limit)}")
         )
-        if not filters.active:
-            read = sorted(read, key=lambda one: (one[7], one[5]))[:limit]
-        read = [one for one in read if one[6] is not None]
-        read.sort(key=lambda one: (one[7], -one[3], one[0]))
-        return [_named_note(row[:7]) for row in read[:limit]]
 
     def find_names(
         self, pattern: NamePattern, filters: SearchFilters, limit: int, enough: int
@@ -424,18 +510,14 @@ class PostgresSnapshot:
             found.append((note, Facet(*row[5:10])))
         return found
 
-    def _linked(self, row: Sequence[Any]) -> LinkedNote:
+    def _linked(self, row: Row) -> LinkedNote:
         source = SourceId(row[1])
         return LinkedNote(DocId(row[0]), source, self._source(source)[0], row[2], row[3], row[4])
 
     # Words
 
     def unfinished(self, prefix: str, limit: int) -> list[str]:
-        found = stem(prefix)
-        return self._words(
-            f"SELECT min(word) FROM ({_begun(prefix)}) w WHERE NOT (stem >= {literal(found)} "
-            f"AND stem < {literal(found + UP)}) GROUP BY stem ORDER BY max(seen) DESC, stem LIMIT {int(limit)}"
-        )
+        return self._words(_unfinished_sql(prefix, limit))
 
     def too_frequent(self, words: Sequence[str]) -> set[str]:
         least = max(_COMMONPLACE_CHUNKS, int(_COMMONPLACE_SHARE * self.collection().chunks))
@@ -451,8 +533,13 @@ class PostgresSnapshot:
     def listed(self, words: Sequence[str]) -> Mapping[str, int]:
         if not words:
             return {}
-        self._expect(words)
-        return dict(self._session.first(_listed(words)))
+        if not self._listed.keys() >= set(words):
+            self._learn(words)
+        return {word: seen for word in words if (seen := self._listed[word])}
+
+    def _learn(self, words: Sequence[str]) -> None:
+        found = dict(self._session.first(_listed(words)))
+        self._listed |= {word: found.get(word, 0) for word in words}
 
     def alike(self, word: str, edits: int) -> Mapping[str, int]:
         parts = " OR ".join(f"strpos(word, {literal(part)}) > 0" for part in word_parts(word, edits))
@@ -462,20 +549,6 @@ class PostgresSnapshot:
         )
         return dict(read)
 
-    def _expect(self, words: Sequence[str]) -> None:
-        """Ask, in the trip of the first question of a search, what the next ones are going to be."""
-        leaves = [leaf_of(Word(word)) for word in words]
-        frequencies = [f"SELECT count(*) FROM ({rows_of_leaf(leaf, self._index)}) f" for leaf in leaves]
-        whole = _named_sql(name_key(" ".join(words)), SearchFilters(), NAMESAKES)
-        self._session.together(
-            [
-                (_listed(words), True),
-                (_STATISTICS, False),
-                (whole, False),
-                *((one, False) for one in frequencies),
-            ]
-        )
-
     def _number(self, statement: str) -> int:
         return sum(row[0] for row in self._session.all(statement))
 
@@ -483,13 +556,26 @@ class PostgresSnapshot:
         return [word for (word,) in self._session.first(statement)]
 
 
-NAMESAKES = 50
-"""How many notes of one name the name leg of a search asks for."""
+NAMESAKES, SIMILAR, UNFINISHED = 50, 30, 48
+"""How much a search asks for of notes of one name, notes of similar names, and completions of a word."""
+_LEAST_RANKED = 16
+
+
+def _has_columns(leaf: Leaf) -> bool:
+    return bool(leaf.fields) and not set(leaf.fields) <= set(schema.NAME_FIELDS)
+
+
+def _unfinished_sql(prefix: str, limit: int) -> str:
+    found = stem(prefix)
+    return (
+        f"SELECT min(word) FROM ({_begun(prefix)}) w WHERE NOT (stem >= {literal(found)} "
+        f"AND stem < {literal(found + UP)}) GROUP BY stem ORDER BY max(seen) DESC, stem LIMIT {int(limit)}"
+    )
 
 
 def _with_ids(found: str) -> str:
     """The rows of a SELECT with the ids that order equal scores."""
-    return f"SELECT r.row, r.s, c.chunk_id FROM ({found}) r JOIN chunk c ON c.row = r.row"
+    return f"SELECT r.row, r.s, c.chunk_id, c.hangul FROM ({found}) r JOIN chunk c ON c.row = r.row"
 
 
 def _named_sql(key: str, filters: SearchFilters, limit: int) -> str:
@@ -503,7 +589,7 @@ def _named_sql(key: str, filters: SearchFilters, limit: int) -> str:
     )
 
 
-def _named_note(row: Sequence[Any]) -> NamedNote:
+def _named_note(row: Row) -> NamedNote:
     return NamedNote(DocId(row[0]), ChunkRow(row[6]), _names(row[4]), row[1], row[2], row[3])
 
 

@@ -18,6 +18,7 @@ from kebab_tui.storage.postgres.cluster import Rows
 from kebab_tui.storage.postgres.filter_sql import passing
 from kebab_tui.storage.postgres.match_sql import array, matched, passages
 from kebab_tui.storage.postgres.session import Session
+from kebab_tui.storage.postgres.snapshot import STATISTICS
 from kebab_tui.vectors.segment import Codes, exact_cosines, part_cosines, validated_query
 from kebab_tui.vectors.sync import Opened
 
@@ -68,6 +69,7 @@ class PostgresVectors:
         with self._reading() as session:
             if not _fits(session, self._model):
                 return lambda: [[] for _ in among]
+            session.codes = {} if session.codes is None else session.codes
             statements = [self._scan(session, valid, k + _SLACK, one) for one in among]
             finish = session.begin(statements)
 
@@ -90,7 +92,8 @@ class PostgresVectors:
             best: dict[int, float] = {}
             if rows:
                 codes = _codes([row[1] for row in rows])
-                for (row, _, _), cosine in zip(rows, exact_cosines(codes, query).tolist(), strict=True):
+                session.is_hangul |= {row[0]: row[3] for row in rows}
+                for (row, *_), cosine in zip(rows, exact_cosines(codes, query).tolist(), strict=True):
                     best[row] = max(cosine, best.get(row, -2.0))
             ordered = sorted(best.items(), key=lambda one: (-one[1], one[0]))[:k]
             full = [shard for shard in found if len(shard) == fetched]
@@ -117,7 +120,7 @@ class PostgresVectors:
         for excluded in among.without if among is not None else ():
             where.append(f"NOT EXISTS (SELECT 1 FROM ({matched(excluded, _INDEX)}) x WHERE x.row = v.row)")
         return (
-            f"SELECT v.row, v.emb, {distance} AS d FROM vec v WHERE {' AND '.join(where) or 'true'} "
+            f"SELECT v.row, v.emb, {distance} AS d, v.hangul FROM vec v WHERE {' AND '.join(where) or 'true'} "
             f"ORDER BY d LIMIT {int(limit)}"
         )
 
@@ -127,12 +130,14 @@ class PostgresVectors:
         with self._reading() as session:
             if not _fits(session, self._model):
                 return {}
-            read = session.all(_PARTS.format(array(list(rows), "bigint")))
+            session.codes = {} if session.codes is None else session.codes
+            session.fetch_codes(rows=rows)
+            read = [(row, code) for row in rows for code in session.codes[row]]
         found: dict[ChunkRow, float] = {}
         if read:
-            cosines = exact_cosines(_codes([row[2] for row in read]), validated_query(query, self._dims))
-            for (row, _, _), cosine in zip(read, cosines.tolist(), strict=True):
-                found[ChunkRow(row)] = max(cosine, found.get(ChunkRow(row), -1.0))
+            cosines = exact_cosines(_codes([code for _, code in read]), validated_query(query, self._dims))
+            for (row, _), cosine in zip(read, cosines.tolist(), strict=True):
+                found[row] = max(cosine, found.get(row, -1.0))
         return found
 
     def parts(self, query: Vector, row: ChunkRow) -> PartCosines | None:
@@ -186,17 +191,13 @@ class PostgresFeed:
         return set()
 
     def pending_count(self) -> PendingCount:
-        (chunks, vectors), *others = self._session.all(_COUNTS) or [(0, 0)]
-        chunks, vectors = chunks + sum(one[0] for one in others), vectors + sum(one[1] for one in others)
-        missing = chunks - (vectors if _fits(self._session, self._model) else 0)
+        chunks = sum(row[0] for row in self._session.all(STATISTICS))
+        missing = chunks - _vectors(self._session, self._model)
         return PendingCount(missing, missing)
 
     def count(self) -> VectorCount:
         number = _vectors(self._session, self._model)
         return VectorCount(number, number)
-
-
-_COUNTS = "SELECT coalesce(sum(chunks), 0)::bigint, coalesce(sum(vectors), 0)::bigint FROM stat"
 
 
 def _fits(session: Session, model: str) -> bool:
@@ -205,7 +206,7 @@ def _fits(session: Session, model: str) -> bool:
 
 
 def _vectors(session: Session, model: str) -> int:
-    return sum(row[1] for row in session.all(_COUNTS)) if _fits(session, model) else 0
+    return sum(row[3] for row in session.all(STATISTICS)) if _fits(session, model) else 0
 
 
 def _codes(vectors: Sequence[bytes]) -> Codes:

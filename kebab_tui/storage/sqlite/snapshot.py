@@ -37,6 +37,7 @@ from kebab_tui.search.ports import (
     Collection,
     FieldCounts,
     FieldWeights,
+    Forecast,
     FoundChunk,
     NamedNote,
     Scored,
@@ -130,6 +131,13 @@ class StoreSnapshot:
     @property
     def notices(self) -> tuple[Notice, ...]:
         return ()
+
+    @property
+    def remote(self) -> bool:
+        return False
+
+    def expect(self, forecast: Forecast) -> None:
+        pass
 
     def rank(
         self,
