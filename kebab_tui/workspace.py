@@ -632,6 +632,7 @@ class Workspace:
         if self.settings.index.url:
             raise UsageError("only an index on this machine can be copied", "leave --index out")
         module = load_publish((url, *shards))
+        module.servers_of(url, shards)  # refuses a URL first of all
         try:
             card = self._parts.semantics.card()
             model = {"model": card.model_id, "fingerprint": card.fingerprint, "dims": card.dims}

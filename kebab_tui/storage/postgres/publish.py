@@ -85,24 +85,32 @@ class _Cancelled(Exception):
     pass
 
 
-def publish(folder: str, url: str, options: PublishOptions) -> Published | None:
-    """Copy the index in `folder` to the servers and switch to the copy; None if cancelled."""
-    start = time.monotonic()
+def servers_of(url: str, shards: Sequence[str]) -> list[Parameters]:
+    """The servers to copy to; raises an error if a URL is refused."""
     first = parameters_of(url)
-    servers = [first, *(shard_parameters(one, first) for one in options.shards)]
+    servers = [first, *(shard_parameters(one, first) for one in shards)]
     places = [location_of(one) for one in servers]
     if len(servers) > MOST_SHARDS:
         raise UsageError(f"at most {MOST_SHARDS} servers", "use fewer --shards")
     if len(set(places)) < len(places):
         raise UsageError("two shards are the same server and database", "name each once")
+    return servers
+
+
+def publish(folder: str, url: str, options: PublishOptions) -> Published | None:
+    """Copy the index in `folder` to the servers and switch to the copy; None if cancelled."""
+    start = time.monotonic()
+    servers = servers_of(url, options.shards)
     export = Export(folder)
     with contextlib.ExitStack() as stack:
         stack.callback(export.close)
         connections = [stack.enter_context(_connected(one)) for one in servers]
-        with _errors(places[0]):
+        with _errors(location_of(servers[0])):
             locked = connections[0].execute("SELECT pg_try_advisory_lock(%s)", [_LOCK]).fetchone()
             if locked is None or not locked[0]:
-                raise StoreBusyError(f"another copy to {places[0]} is being made", "wait for it to end")
+                raise StoreBusyError(
+                    f"another copy to {location_of(servers[0])} is being made", "wait for it to end"
+                )
         try:
             publication = _Publication(export, connections, servers, options)
             return publication.run(start)
