@@ -108,6 +108,13 @@ class Workspace:
 
         return [(backend.example, backend.help) for backend in BACKENDS.values()]
 
+    @staticmethod
+    def is_shared(url: str) -> bool:
+        """Whether an index at this URL is on servers, and only read."""
+        from kebab_tui.storage.backends import is_shared
+
+        return is_shared(url)
+
     # Operations that need no index. Pure, except for the clock that resolves `7d`.
 
     @staticmethod
@@ -729,7 +736,7 @@ class Engine:
         made_by = registry.all_made_by(document.chunker(chunking.target, chunking.cap))
         versions = frozenset({self.index.version(made_by), self.index.version("")})
         fusion = HybridOptions(search.rrf_k, search.vector_weight, search.vector_weight_hangul, search.rerank)
-        state = shared_file_state if self._settings.index.url else file_state
+        state = shared_file_state if Workspace.is_shared(self._settings.index.url) else file_state
         return SearchEngine(
             self.index.reader,
             lambda found: state(found.root, found.document.raw_path, found.document.fingerprint),

@@ -58,6 +58,13 @@ BACKENDS: dict[str, Backend] = {
 """Scheme of the URL -> backend."""
 
 
+def is_shared(url: str) -> bool:
+    """Whether the backend of a URL reads an index on servers, and never writes."""
+    scheme = url.partition(":")[0]
+    backend = BACKENDS.get(_ALIASES.get(scheme, scheme)) if url else None
+    return backend is not None and backend.shared
+
+
 def require_no_password(url: str) -> None:
     """Raise ConfigError for a URL with a password, without repeating it."""
     if _PASSWORD.search(url):

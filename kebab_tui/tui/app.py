@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -160,6 +160,7 @@ class KebabApp(App[tuple[str, ...]]):
             editor=settings.editor,
             viewer=settings.viewer,
             options=options,
+            is_shared=self.is_shared,
             query=lambda: self.results.marked_query,
             opened=self._files_opened,
             recent=self.recent,
@@ -187,6 +188,15 @@ class KebabApp(App[tuple[str, ...]]):
         self.new_note: tuple[str, str] | None = None
         """The text in the box when a note was created, and the query that shows it once it is indexed."""
 
+    @cached_property
+    def is_shared(self) -> bool:
+        """Whether the index is on servers, and only read."""
+        if not self.settings.index.url:
+            return False
+        from kebab_tui.workspace import Workspace  # the first paint of a local index does not need it
+
+        return Workspace.is_shared(self.settings.index.url)
+
     def _open_workspace(self) -> Workspace:
         from kebab_tui.workspace import Workspace  # the first paint does not need it
 
@@ -202,6 +212,7 @@ class KebabApp(App[tuple[str, ...]]):
         self._keys_in_order.box = self.box
         self.hits.border_title = Content("hits")
         self.preview.border_title = Content("preview")
+        self.preview.is_shared = self.is_shared
         self.explain.border_title = Content("explain")
         yield from (self.query_line, self.chips, self.panes, self.status, self.footer, self.completion_list)
 
@@ -537,7 +548,8 @@ class KebabApp(App[tuple[str, ...]]):
     def _sources_counted(self, message: messages.SourcesCounted) -> None:
         if not self.options.folders:
             if message.count:
-                self.index(())
+                if not self.is_shared:
+                    self.index(())
             else:
                 self.results.show_first_run()
                 self.arrange()
@@ -552,7 +564,10 @@ class KebabApp(App[tuple[str, ...]]):
 
     def index(self, folders: tuple[str, ...], *, paths: tuple[str, ...] = (), retry: bool = False) -> None:
         """Index new folders, some files, or else all notes; and keep watching unless --no-watch."""
-        if not self.options.watch:
+        if self.is_shared:
+            text = "a shared index is read-only: its notes are indexed where it is published"
+            self.tell(Notice("read_only", text), NOTIFICATION_S)
+        elif not self.options.watch:
             self.indexing.start(folders)
         elif not self.indexing.watcher_pid:
             self.indexing.watch(folders)

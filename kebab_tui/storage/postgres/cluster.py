@@ -405,10 +405,13 @@ def connect(parameters: Parameters, timeout_s: float, *, settings: str = "") -> 
 
 def reason_of(error: psycopg.Error) -> str:
     """The reason in one line; libpq's messages never contain a password."""
+    if error.diag.message_primary:
+        return error.diag.message_primary
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = (error.diag.message_primary or "") if error.diag.message_primary else (lines[-1] if lines else "")
-    text = text.removeprefix("connection failed: ").rpartition(" failed: ")[2]
-    return text or type(error).__name__
+    chosen = next(
+        (line for line in lines if " failed: " in line), lines[0] if lines else type(error).__name__
+    )
+    return chosen.rpartition(" failed: ")[2].removeprefix("FATAL:").strip()
 
 
 def translated(error: psycopg.Error, place: str) -> StoreError | NotIndexedError | UsageError:

@@ -538,7 +538,7 @@ class PostgresSnapshot:
         return {word: seen for word in words if (seen := self._listed[word])}
 
     def _learn(self, words: Sequence[str]) -> None:
-        found = dict(self._session.first(_listed(words)))
+        found: dict[str, int] = dict(self._session.first(_listed(words)))
         self._listed |= {word: found.get(word, 0) for word in words}
 
     def alike(self, word: str, edits: int) -> Mapping[str, int]:
