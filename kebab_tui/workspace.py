@@ -477,8 +477,10 @@ class Workspace:
 
     def quote(self, hit: SearchHit) -> QuotedHit | None:
         """A hit with its present text; None if its file is gone, is no text any more, or is private now."""
-        from kebab_tui.indexing.quote import quote_hit
+        from kebab_tui.indexing.quote import is_elsewhere, quote_hit, quote_indexed
 
+        if self.is_shared(self.settings.index.url) and is_elsewhere(hit.root, hit.raw_path):
+            return quote_indexed(hit)
         return quote_hit(hit, self._parts.recipe)
 
     @_healed
@@ -490,22 +492,27 @@ class Workspace:
             return self._find(name, limit, 0, filters)
 
         with self._parts.index.reader.catalogue() as catalogue:
-            return quote_target(catalogue, target, filters, self._parts.recipe, find)
+            is_shared = self.is_shared(self.settings.index.url)
+            return quote_target(catalogue, target, filters, self._parts.recipe, find, is_shared=is_shared)
 
     def last_indexed_ns(self) -> int:
         """When the last ingest or embedding ended; 0 if none did."""
         with self._parts.index.reader.catalogue() as catalogue:
             return max((run.finished_ns for run in catalogue.runs(1)), default=0)
 
-    @staticmethod
-    def may_share(root: str, raw_path: bytes) -> bool:
+    def may_share(self, root: str, raw_path: bytes) -> bool:
         """Whether a note is not private at this moment, whatever the index knows; False if unreadable.
+
+        A note of a shared index whose file is not on this machine may: private ones are not published.
 
         To be asked about each note right before its text leaves; `SearchFilters.shareable` finds only
         notes that were not private when they were indexed. `root`: of the source, as in a hit.
         """
         from kebab_tui.indexing.lookup import may_share
+        from kebab_tui.indexing.quote import is_elsewhere
 
+        if self.is_shared(self.settings.index.url) and is_elsewhere(root, raw_path):
+            return True
         return may_share(root, raw_path)
 
     def status(self) -> IndexStatus:
