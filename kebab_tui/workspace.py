@@ -542,6 +542,18 @@ class Workspace:
 
         yield from self._parts.index.check(self._parts.recipe.chunker)
         yield from check_vectors(self._parts.semantics, self._parts.index)
+        if self.is_shared(self.settings.index.url):
+            from msgspec import structs
+
+            from kebab_tui.doctor import check_same_answers
+
+            index = structs.replace(self.settings.index, url="")
+            own = structs.replace(self.settings, index=index)
+            local = Workspace(own, self._parts.index.folder)
+            try:
+                yield from check_same_answers(self, local)
+            finally:
+                local.close()
 
     # Write
 

@@ -21,7 +21,6 @@ _OLDEST = 150_000
 _OLDEST_VECTOR = (0, 7)
 _LAG_S = 30
 _TIMEOUT_S = 5.0
-_SAMPLES = 5
 
 
 def check_index(fleet: Fleet, reader: PostgresReader, chunker: str) -> Iterator[Finding]:  # noqa: ARG001

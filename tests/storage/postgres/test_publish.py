@@ -284,6 +284,8 @@ def test_the_commands_print_what_they_copied_and_checked(
     done = publish(local, urls, "--json")
     assert done.code == 0 and done.json["schema_version"] == "copy_report.v1" and done.json["shards"] == 3
     assert "has it already" in publish(local, urls).out
+    beside = Shared(local.data, local.home, urls[0])
+    assert "5 queries answer as the local index does" in beside("doctor").out
     reader = Shared(tmp_path, local.home, urls[0])
     health = reader("doctor", "--json")
     assert health.code == 0, health.out
