@@ -207,7 +207,8 @@ def check_vectors(semantics: VectorSearch, index: Index) -> Iterator[Finding]:
 
 
 def check_same_answers(shared: Workspace, local: Workspace) -> Iterator[Finding]:
-    """Compare five answers of a shared index with those of a local one of the same revision, if there is one."""
+    """Compare five answers of a shared index with those of a local one of the same revision, if there is
+    one."""
     from kebab_tui.domain.query import SearchQuery
 
     try:

@@ -665,8 +665,8 @@ class Workspace:
         except ModelError:
             model = {}
         options = module.PublishOptions(
-            tuple(shards), tuple(grants), hnsw, may_share=self.may_share, progress=progress, cancelled=cancelled,
-            **model,
+            tuple(shards), tuple(grants), hnsw, may_share=self.may_share, progress=progress,
+            cancelled=cancelled, **model,
         )  # fmt: skip
         published: Published | None = module.publish(self._parts.index.folder, url, options)
         return published

@@ -223,7 +223,8 @@ class SearchEngine:
             stage.kept = len(hits)
         read = "" if answer.encoded is None else answer.encoded.text
         notices = [
-            *search.parsed.notices, *search.notices, *answer.notices, *partial_matches(hits), *snapshot.notices,
+            *search.parsed.notices, *search.notices, *answer.notices, *partial_matches(hits),
+            *snapshot.notices,
         ]  # fmt: skip
         if query.threshold is not None:
             notices[:0] = threshold_notices(query.threshold, query, answer.mode, read, self._options.hybrid)

@@ -1,4 +1,5 @@
-"""What a search is going to ask its index, for an index on servers: it then answers in one trip what would take five.
+"""What a search is going to ask its index, for an index on servers: it then answers in one trip what would
+take five.
 
 Pure guesses from the text of the query. The search itself knows nothing of them.
 """
@@ -15,7 +16,7 @@ from kebab_tui.search.match import Prefix, any_of, parse_raw, terms
 from kebab_tui.search.match_tree import Expression
 from kebab_tui.search.ports import Forecast, Ranking
 from kebab_tui.search.query_language import ParsedQuery, text_without
-from kebab_tui.search.words import STOP_WORDS, name_terms, unit
+from kebab_tui.search.words import STOP_WORDS, name_terms
 
 _FILTERS = frozenset({"filter_key", "filter_value"})
 

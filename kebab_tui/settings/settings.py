@@ -110,11 +110,6 @@ class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     url: str = ""
     """Where the index is: a folder, or a URL; `kebab --help` lists the backends. Empty: in the data folder.
     Never write a password here. The variable is KEBAB_INDEX."""
-    on_missing_shard: Literal["", "fail", "partial"] = ""
-    """What a search does if a server of a shared index does not answer: fail, or search the others and say so;
-    empty: the screen searches the others, commands and agents fail."""
-    shard_deadline_s: Annotated[float, Meta(ge=0.1, le=600)] = 3.0
-    """How long a search waits for a server of a shared index, in seconds."""
     lock_timeout_s: Annotated[float, Meta(ge=0, le=3600)] = 30.0
     """The maximum wait for another process that writes the index, in seconds."""
     embed_threads: Annotated[int, Meta(ge=0, le=64)] = 0
@@ -122,6 +117,12 @@ class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     but two if there are two."""
     watch: bool = True
     """The open screen watches the folders and updates the index; false: only `kebab watch` does."""
+    on_missing_shard: Literal["", "fail", "partial"] = ""
+    """What a search does if a server of a shared index does not answer: fail, or search the others and say
+    so;
+    empty: the screen searches the others, commands and agents fail."""
+    shard_deadline_s: Annotated[float, Meta(ge=0.1, le=600)] = 3.0
+    """How long a search waits for a server of a shared index, in seconds."""
     roots: tuple[RootSettings, ...] = ()
 
 

@@ -70,7 +70,8 @@ def require_no_password(url: str) -> None:
     if _PASSWORD.search(url):
         raise ConfigError(
             f"the URL of the index contains a password ({url.partition(':')[0]}://…)",
-            "remove it; keep the password in a service file or in ~/.pgpass, which only the database client reads, "
+            "remove it; keep the password in a service file or in ~/.pgpass, which only the database "
+            "client reads, "
             "or use a client certificate",
         )
 

@@ -2,9 +2,11 @@
 
     python -m tests.benchmarks.bench_shards DATA [--searches N] [--hnsw]
 
-DATA: a data folder with 100,000 passages or more, and their vectors. It is copied to one server, then to three,
+DATA: a data folder with 100,000 passages or more, and their vectors. It is copied to one server, then to
+three,
 which are started on this machine; every answer is compared. Prints what the copy costs in time and space, the
-latency of each mode as a ratio, and the trips of a search; with --hnsw also the recall of an approximate search.
+latency of each mode as a ratio, and the trips of a search; with --hnsw also the recall of an approximate
+search.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path
 
 from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.search.ports import Among

@@ -22,8 +22,8 @@ Parameters = dict[str, str]
 _VERIFIED = "verify-full"
 _SAFE = ("application_name", "service", "target_session_attrs")
 _INHERITED = (
-    "user", "passfile", "sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "sslcrldir", "channel_binding",
-    "require_auth", "sslnegotiation", "krbsrvname", "gssencmode",
+    "user", "passfile", "sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "sslcrldir",
+    "channel_binding", "require_auth", "sslnegotiation", "krbsrvname", "gssencmode",
 )  # fmt: skip
 """What a reader says for the first server holds for the shards, too."""
 _resolving = threading.Lock()
@@ -62,7 +62,8 @@ def parameters_of(url: str) -> Parameters:
 
 
 def shard_parameters(url: str, first: Mapping[str, str]) -> Parameters:
-    """The parameters of a further server, whose URL names no user, with those that a reader gave for the first."""
+    """The parameters of a further server, whose URL names no user, with those that a reader gave for the
+    first."""
     own = parameters_of(url)
     inherited = {key: first[key] for key in _INHERITED if key in first}
     if own.get("sslmode"):  # the first server may be on this machine
@@ -76,7 +77,7 @@ def location_of(given: Mapping[str, str]) -> str:
     ports = given.get("port", "").split(",")
     ports = ports * len(hosts) if len(ports) == 1 else ports
     places = ",".join(
-        f"{quote(host, safe='[]:') if not host.startswith('/') else quote(host, safe='')}{':' * bool(port)}{port}"
+        f"{quote(host, safe='' if host.startswith('/') else '[]:')}{':' * bool(port)}{port}"
         for host, port in zip(hosts, ports, strict=False)
     )
     options = {key: given[key] for key in _SAFE if key in given}

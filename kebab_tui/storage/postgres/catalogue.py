@@ -24,7 +24,8 @@ from kebab_tui.storage.sqlite import rows as local_rows
 
 _DOCUMENT = f"SELECT {DOCUMENT}d.facets, d.counts FROM doc d WHERE"
 _KNOWN = (
-    "SELECT raw_path, doc_id, content_hash, made_by, state, reason, checked_ns, flags, size, mtime_ns, ctime_ns, "
+    "SELECT raw_path, doc_id, content_hash, made_by, state, reason, checked_ns, flags, size, mtime_ns, "
+    "ctime_ns, "
     "inode FROM doc WHERE"
 )
 
@@ -49,7 +50,7 @@ class PostgresCatalogue:
     def root_of(self, source: SourceId) -> str:
         return self._session.root_of(source)
 
-    def root_id(self, source: SourceId) -> str:  # noqa: ARG002 -- of a folder that this machine never scanned
+    def root_id(self, source: SourceId) -> str:
         return ""
 
     def known_files(self, source: SourceId) -> dict[bytes, KnownFile]:
@@ -135,7 +136,8 @@ class PostgresCatalogue:
             part = "array_to_string((string_to_array({}, '/'))[1:n], '/')"
             read = self._session.all(
                 f'SELECT {part.format("folded")} AS key, min({part.format("value")} COLLATE "C"), '
-                "count(DISTINCT doc_id) FROM facet, generate_series(1, cardinality(string_to_array(folded, '/'))) n "
+                "count(DISTINCT doc_id) FROM facet, generate_series(1, "
+                "cardinality(string_to_array(folded, '/'))) n "
                 f"WHERE kind = {literal(kind)} GROUP BY key"
             )
         else:

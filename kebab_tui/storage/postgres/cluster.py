@@ -27,7 +27,10 @@ _RETRY_S = 0.5
 """Pause between two attempts to reach a server that does not answer."""
 _QUICK_S = 0.25
 """A server that refuses connections so quickly may be tried by every search."""
-_SETTINGS = "-c standard_conforming_strings=on -c jit=off -c max_parallel_workers_per_gather=0 -c default_transaction_read_only=on"
+_SETTINGS = (
+    "-c standard_conforming_strings=on -c jit=off -c hnsw.ef_search=400 -c max_parallel_workers_per_gather=0 -c "
+    "default_transaction_read_only=on"
+)
 
 
 class ShardError(StoreError):

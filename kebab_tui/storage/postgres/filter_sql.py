@@ -128,7 +128,10 @@ def _compared(kind: FacetKind, value: str) -> str:
     key, how, other = split_property(value)
     folded = kind.fold(key)
     # ">" is the character after "="
-    of_key = f"(f.kind = {literal(kind.id)} AND f.folded >= {literal(f'{folded}=')} AND f.folded < {literal(f'{folded}>')}"
+    of_key = (
+        f"(f.kind = {literal(kind.id)} AND f.folded >= {literal(f'{folded}=')} AND f.folded < "
+        f"{literal(f'{folded}>')}"
+    )
     if not how:
         return f"{of_key})"
     wanted = comparable(other)

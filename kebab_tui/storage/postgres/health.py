@@ -1,4 +1,5 @@
-"""The checks of `kebab doctor` on a shared index: each server, what it holds, and whether it answers as it should."""
+"""The checks of `kebab doctor` on a shared index: each server, what it holds, and whether it answers as it
+should."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ _LAG_S = 30
 _TIMEOUT_S = 5.0
 
 
-def check_index(fleet: Fleet, reader: PostgresReader, chunker: str) -> Iterator[Finding]:  # noqa: ARG001
+def check_index(fleet: Fleet, reader: PostgresReader) -> Iterator[Finding]:
     """Check the first server, then the others that it names."""
     node = fleet.cluster.nodes[0]
     copy: Copy | None = None
@@ -50,7 +51,10 @@ def check_index(fleet: Fleet, reader: PostgresReader, chunker: str) -> Iterator[
             )
     if copy is not None:
         facts = copy.facts
-        detail = f"revision {facts.revision}: {totals[0]} of {facts.documents} notes, {totals[1]} of {facts.chunks} passages"
+        detail = (
+            f"revision {facts.revision}: {totals[0]} of {facts.documents} notes, {totals[1]} of "
+            f"{facts.chunks} passages"
+        )
         if totals[:2] == [facts.documents, facts.chunks]:
             yield Finding("shared index", "ok", f"{detail}, on {len(nodes)} of {len(nodes)} servers")
         else:
@@ -65,8 +69,10 @@ def check_index(fleet: Fleet, reader: PostgresReader, chunker: str) -> Iterator[
 def _server(connection: psycopg.Connection[Any], name: str) -> Iterator[Finding]:
     version = connection.info.server_version
     row = connection.execute(
-        "SELECT current_setting('server_version'), (SELECT extversion FROM pg_extension WHERE extname = 'vector'), "
-        "pg_is_in_recovery(), coalesce(extract(epoch FROM now() - pg_last_xact_replay_timestamp()), 0)::float8, "
+        "SELECT current_setting('server_version'), (SELECT extversion FROM pg_extension WHERE extname = "
+        "'vector'), "
+        "pg_is_in_recovery(), coalesce(extract(epoch FROM now() - pg_last_xact_replay_timestamp()), "
+        "0)::float8, "
         "coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false), "
         "pg_last_wal_receive_lsn() IS DISTINCT FROM pg_last_wal_replay_lsn()"
     ).fetchone()

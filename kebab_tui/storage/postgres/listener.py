@@ -32,10 +32,9 @@ class Listener:
     def _run(self) -> None:
         pause = threading.Event()
         while True:
-            with contextlib.suppress(psycopg.Error):
-                with connect(self._parameters, _TIMEOUT_S) as connection:
-                    connection.execute(f"LISTEN {CHANNEL}".encode())
-                    self._heard.set()  # one may have been announced meanwhile
-                    for _ in connection.notifies():
-                        self._heard.set()
+            with contextlib.suppress(psycopg.Error), connect(self._parameters, _TIMEOUT_S) as connection:
+                connection.execute(f"LISTEN {CHANNEL}".encode())
+                self._heard.set()  # one may have been announced meanwhile
+                for _ in connection.notifies():
+                    self._heard.set()
             pause.wait(_RETRY_S)

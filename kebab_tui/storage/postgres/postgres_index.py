@@ -114,7 +114,8 @@ class PostgresIndex:
             name = f"kebab_{session.copy.number}"
             read = session.all(
                 "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "
-                f"JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = '{name}' AND c.relkind = 'r'"
+                f"JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = '{name}' AND c.relkind "
+                f"= 'r'"
             )
             return sum(row[0] for row in read)
 
@@ -145,20 +146,20 @@ class PostgresIndex:
 
         return may_have_changed
 
-    def sql(self, statement: str, limits: SqlLimits) -> SqlResult:  # noqa: ARG002 -- the port's
+    def sql(self, statement: str, limits: SqlLimits) -> SqlResult:
         raise SqlError("`kebab sql` reads an index on this machine", f"use psql with {self.location}")
 
     def check(self, chunker: str) -> Iterator[Finding]:
         from kebab_tui.storage.postgres.health import check_index
 
-        return check_index(self._fleet, self.reader, chunker)
+        return check_index(self._fleet, self.reader)
 
-    def vector_index(self, model: str, dims: int, *, may_save: bool = False) -> PostgresVectors:  # noqa: ARG002
+    def vector_index(self, model: str, dims: int, *, may_save: bool = False) -> PostgresVectors:
         from kebab_tui.storage.postgres.vectors import PostgresVectors
 
         return PostgresVectors(self.reader.session, model, dims)
 
-    def lease(self, purpose: Literal["write", "embed"]) -> ReadOnlyLease:  # noqa: ARG002 -- the port's
+    def lease(self, purpose: Literal["write", "embed"]) -> ReadOnlyLease:
         return ReadOnlyLease(self.location)
 
     def requests(self) -> NoRequests:
@@ -170,11 +171,11 @@ class PostgresIndex:
         timeout_s: float,
         waiting: Waiting,
         *,
-        saw_crash: bool = False,  # noqa: ARG002
+        saw_crash: bool = False,
     ) -> AbstractContextManager[WriterSession]:
         raise _read_only(self.location)
 
-    def recheck(self, command: str, timeout_s: float, waiting: Waiting) -> str:  # noqa: ARG002 -- the port's
+    def recheck(self, command: str, timeout_s: float, waiting: Waiting) -> str:
         raise _read_only(self.location)
 
 
@@ -184,7 +185,7 @@ class ReadOnlyLease:
     def __init__(self, location: str) -> None:
         self._location = location
 
-    def acquire(self, command: str, timeout_s: float, waiting: Waiting) -> bool:  # noqa: ARG002 -- the port's
+    def acquire(self, command: str, timeout_s: float, waiting: Waiting) -> bool:
         raise _read_only(self._location)
 
     def release(self) -> None:

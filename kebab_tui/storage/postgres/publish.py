@@ -2,7 +2,8 @@
 
 Each copy is a schema of its own on every server. It is loaded bucket by bucket, each in one transaction, so
 that a copy that was interrupted goes on where it stopped; then it is checked by counts and sums, and one
-statement on the first server makes readers use it. Private notes are left out: those that the index knows, and
+statement on the first server makes readers use it. Private notes are left out: those that the index knows,
+and
 those whose files say so at this moment.
 """
 
@@ -39,8 +40,10 @@ _MOST_COUNT = 32_767
 _LOCK = 0x6B656261
 """The advisory lock of whoever publishes ("keba")."""
 _DOC_COLUMNS = (
-    "doc_id, src, source_id, path, path_key, raw_path, title, title_folded, type, lang, trust, size, mtime_ns, "
-    "ctime_ns, inode, content_hash, state, reason, flags, indexed_ns, dated, dated_by, chunks, facets, counts, "
+    "doc_id, src, source_id, path, path_key, raw_path, title, title_folded, type, lang, trust, size, "
+    "mtime_ns, "
+    "ctime_ns, inode, content_hash, state, reason, flags, indexed_ns, dated, dated_by, chunks, facets, "
+    "counts, "
     "hit_facets, made_by, checked_ns, after_folder, name_id, names, name_lines, first_row"
 )
 
@@ -81,7 +84,7 @@ class PublishOptions:
     cancelled: Callable[[], bool] = lambda: False
 
 
-class _Cancelled(Exception):
+class _CancelledError(Exception):
     pass
 
 
@@ -114,7 +117,7 @@ def publish(folder: str, url: str, options: PublishOptions) -> Published | None:
         try:
             publication = _Publication(export, connections, servers, options)
             return publication.run(start)
-        except _Cancelled:
+        except _CancelledError:
             return None
 
 
@@ -214,7 +217,8 @@ class _Publication:
         )  # fmt: skip
         identity = self._identity(facts, files)
         published = first.execute(
-            "SELECT g.no, g.identity, g.nodes, g.facts FROM kebab.published p JOIN kebab.generation g ON g.no = p.generation"
+            "SELECT g.no, g.identity, g.nodes, g.facts FROM kebab.published p JOIN kebab.generation g ON "
+            "g.no = p.generation"
         ).fetchone()
         if published and published[1] == identity and published[2] == self._places:
             self._grant()
@@ -248,7 +252,8 @@ class _Publication:
         """The number of the copy to load, and the buckets that it has from an earlier attempt."""
         first = self._connections[0]
         row = first.execute(
-            "SELECT no FROM kebab.generation WHERE state = 'loading' AND identity = %s AND nodes = %s ORDER BY no LIMIT 1",
+            "SELECT no FROM kebab.generation WHERE state = 'loading' AND identity = %s AND nodes = %s "
+            "ORDER BY no LIMIT 1",
             [identity, self._places],
         ).fetchone()
         if row is not None and self._has_schema(row[0]):
@@ -414,7 +419,8 @@ class _Publication:
             [(one.heading_path, one.text, one.title, one.grams) for one in chunks]
         )
         columns = (
-            "row, src, chunk_id, doc_id, ordinal, kind, heading_path, heading_folded, text, line_first, line_last, "
+            "row, src, chunk_id, doc_id, ordinal, kind, heading_path, heading_folded, text, line_first, "
+            "line_last, "
             "page, title, embed_hash, hangul, dl"
         )
         with connection.cursor().copy(f"COPY chunk({columns}) FROM STDIN".encode()) as copy:
@@ -516,7 +522,8 @@ class _Publication:
                     connection.execute(b"DELETE FROM stat")
                     connection.execute(_STATISTICS.encode())
                 row = connection.execute(
-                    b"SELECT coalesce(sum(vectors), 0)::bigint, coalesce(sum(chunks), 0)::bigint, (SELECT count(*) FROM doc), "
+                    b"SELECT coalesce(sum(vectors), 0)::bigint, coalesce(sum(chunks), 0)::bigint, (SELECT "
+                    b"count(*) FROM doc), "
                     b"(SELECT count(*) FROM doc WHERE state = 'failed'), "
                     b"(SELECT count(*) FROM doc WHERE state = 'skipped') FROM stat"
                 ).fetchone()
@@ -544,7 +551,8 @@ class _Publication:
             **asdict(facts)
             | {
                 "published_ns": time.time_ns(), "documents": totals["documents"], "failed": totals["failed"],
-                "skipped": totals["skipped"], "chunks": totals["chunks"], "words": words, "approximate": approximate,
+                "skipped": totals["skipped"], "chunks": totals["chunks"], "words": words,
+                "approximate": approximate,
             }
         )  # fmt: skip
 
@@ -605,7 +613,7 @@ class _Publication:
 
     def _stop_if_cancelled(self) -> None:
         if self._options.cancelled():
-            raise _Cancelled
+            raise _CancelledError
 
 
 @dataclass(slots=True)
@@ -625,7 +633,8 @@ class _Loaded:
     @property
     def values(self) -> list[int]:
         return [
-            self.docs, self.chunks, self.posts, self.vecs, self.facets, self.doc_sum, self.chunk_sum, self.post_sum,
+            self.docs, self.chunks, self.posts, self.vecs, self.facets, self.doc_sum, self.chunk_sum,
+            self.post_sum,
             self.vec_sum,
         ]  # fmt: skip
 
@@ -635,9 +644,11 @@ class _Loaded:
         self.docs += 1
         self.doc_sum += _digest(one.doc_id + path + title + facets)
         return (
-            one.doc_id, src, one.source_id, path, path_key(path), one.raw_path, title, _clean(fold(one.title)),
+            one.doc_id, src, one.source_id, path, path_key(path), one.raw_path, title,
+            _clean(fold(one.title)),
             one.type, one.lang, one.trust, one.size, one.mtime_ns, one.ctime_ns, one.inode, one.content_hash,
-            one.state, _clean(one.reason), one.flags, one.indexed_ns, one.dated, one.dated_by, one.chunks, facets,
+            one.state, _clean(one.reason), one.flags, one.indexed_ns, one.dated, one.dated_by, one.chunks,
+            facets,
             _clean(one.counts), _clean(one.hit_facets), one.made_by, one.checked_ns,
             is_called_after_its_folder(one.path), one.name_id, _clean(one.names), _clean(one.name_lines),
             one.first_row,
@@ -654,7 +665,8 @@ LEFT JOIN (SELECT src, count(*) AS chunks, sum(dl)::bigint AS tokens, count(*) F
 LEFT JOIN (SELECT src, count(*) AS vectors FROM vec WHERE part = 0 GROUP BY src) v ON v.src = s.src
 LEFT JOIN (SELECT src, count(*) AS docs, count(*) FILTER (WHERE name_id > 0) AS names FROM doc GROUP BY src) d
   ON d.src = s.src
-LEFT JOIN (SELECT src, sum(dl)::bigint AS tokens FROM (SELECT DISTINCT src, row, dl FROM name_post) p GROUP BY src) n
+LEFT JOIN (SELECT src, sum(dl)::bigint AS tokens FROM (SELECT DISTINCT src, row, dl FROM name_post) p GROUP
+BY src) n
   ON n.src = s.src
 """
 

@@ -6,7 +6,8 @@ published: a newer copy takes over when `kebab.published` names it. A note is wh
 bucket: the first two digits of its id.
 
 `post` has one row for each word of a passage: `h`, `x`, `t`, `g` count it in heading, text, title and grams,
-`dl` is the passage's length in words, and `pos` are its places. All fields share one row of places, far apart,
+`dl` is the passage's length in words, and `pos` are its places. All fields share one row of places, far
+apart,
 so that no phrase crosses two fields. `vec` is apart from `chunk`, so that a scan reads little.
 
 Every row names its source: row-level security shows a role the sources that `kebab.access` grants it. The
@@ -58,7 +59,8 @@ GRANT USAGE ON SCHEMA kebab TO {READER_ROLE};
 GRANT SELECT ON ALL TABLES IN SCHEMA kebab TO {READER_ROLE};
 ALTER TABLE kebab.access ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON kebab.access FOR SELECT USING (
-  EXISTS (SELECT 1 FROM pg_catalog.pg_roles r WHERE r.rolname = role AND pg_catalog.pg_has_role(r.oid, 'member')));
+  EXISTS (SELECT 1 FROM pg_catalog.pg_roles r WHERE r.rolname = role AND pg_catalog.pg_has_role(r.oid,
+  'member')));
 """
 STEPS = (_STEP_1,)
 
@@ -69,8 +71,10 @@ _POST = """(
 TABLES = f"""
 CREATE TABLE source(
   src int2 PRIMARY KEY, source_id text COLLATE "C" NOT NULL, title text NOT NULL, root bytea NOT NULL,
-  description text NOT NULL, include text NOT NULL, exclude text NOT NULL, trust int NOT NULL, rules text NOT NULL,
-  version_label text NOT NULL, weight float8 NOT NULL, stars int NOT NULL, code bool NOT NULL, state text NOT NULL,
+  description text NOT NULL, include text NOT NULL, exclude text NOT NULL, trust int NOT NULL, rules text
+  NOT NULL,
+  version_label text NOT NULL, weight float8 NOT NULL, stars int NOT NULL, code bool NOT NULL, state text
+  NOT NULL,
   number int NOT NULL, other_files text NOT NULL);
 CREATE TABLE doc(
   doc_id text COLLATE "C" NOT NULL, src int2 NOT NULL, source_id text COLLATE "C" NOT NULL,
@@ -83,7 +87,8 @@ CREATE TABLE doc(
   made_by text NOT NULL, checked_ns bigint NOT NULL, after_folder bool NOT NULL,
   name_id bigint NOT NULL, names text NOT NULL, name_lines text NOT NULL, first_row bigint NOT NULL);
 CREATE TABLE chunk(
-  row bigint NOT NULL, src int2 NOT NULL, chunk_id text COLLATE "C" NOT NULL, doc_id text COLLATE "C" NOT NULL,
+  row bigint NOT NULL, src int2 NOT NULL, chunk_id text COLLATE "C" NOT NULL, doc_id text COLLATE "C" NOT
+  NULL,
   ordinal int NOT NULL, kind text NOT NULL, heading_path text NOT NULL, heading_folded text NOT NULL,
   text text NOT NULL, line_first int NOT NULL, line_last int NOT NULL, page int, title text NOT NULL,
   embed_hash bytea NOT NULL, hangul bool NOT NULL, dl int NOT NULL);
@@ -103,7 +108,8 @@ CREATE TABLE stat(
   src int2 PRIMARY KEY, chunks bigint NOT NULL, tokens bigint NOT NULL, hangul bigint NOT NULL,
   vectors bigint NOT NULL, names bigint NOT NULL, name_tokens bigint NOT NULL, docs bigint NOT NULL);
 CREATE TABLE loaded(
-  bucket int2 PRIMARY KEY, docs bigint NOT NULL, chunks bigint NOT NULL, posts bigint NOT NULL, vecs bigint NOT NULL,
+  bucket int2 PRIMARY KEY, docs bigint NOT NULL, chunks bigint NOT NULL, posts bigint NOT NULL, vecs bigint
+  NOT NULL,
   facets bigint NOT NULL, doc_sum numeric NOT NULL, chunk_sum numeric NOT NULL, post_sum numeric NOT NULL,
   vec_sum numeric NOT NULL);
 CREATE TABLE bucket_word(
@@ -144,10 +150,10 @@ def rights(schema: str) -> str:
         f"CREATE POLICY granted ON {schema}.source FOR SELECT USING (kebab.may_read(source_id))",
     ]
     for table in SECURED:
+        visible = f"src = ANY ((SELECT {schema}.visible())::int2[])"
         statements += [
             f"ALTER TABLE {schema}.{table} ENABLE ROW LEVEL SECURITY",
-            f"CREATE POLICY granted ON {schema}.{table} FOR SELECT "
-            f"USING (src = ANY ((SELECT {schema}.visible())::int2[]))",
+            f"CREATE POLICY granted ON {schema}.{table} FOR SELECT USING ({visible})",
         ]
     return ";\n".join(statements)
 
@@ -194,6 +200,7 @@ SELECT (SELECT count(*) FROM doc), (SELECT count(*) FROM chunk), (SELECT count(*
 """What arrived on a server; compared with `LOADED`, what was sent."""
 LOADED = """
 SELECT coalesce(sum(docs), 0), coalesce(sum(chunks), 0), coalesce(sum(posts), 0), coalesce(sum(vecs), 0),
-  coalesce(sum(facets), 0), coalesce(sum(doc_sum), 0), coalesce(sum(chunk_sum), 0), coalesce(sum(post_sum), 0),
+  coalesce(sum(facets), 0), coalesce(sum(doc_sum), 0), coalesce(sum(chunk_sum), 0), coalesce(sum(post_sum),
+  0),
   coalesce(sum(vec_sum), 0) FROM loaded
 """

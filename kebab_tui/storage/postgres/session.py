@@ -135,7 +135,8 @@ class Session:
         return tuple(found)
 
     def ask(self, sql: str, *more: str) -> list[Rows]:
-        """The rows of each shard. `more`: statements whose answers will be asked for next, in the same trip."""
+        """The rows of each shard. `more`: statements whose answers will be asked for next, in the same
+        trip."""
         return self._answer(sql, False, [(one, False) for one in more])
 
     def all(self, sql: str, *more: str) -> Rows:

@@ -1,6 +1,7 @@
 """The reads of a search: implements `search.ports.Snapshot` over the servers of a shared index.
 
-One SQL text for each call goes to every shard at once; the rows are merged here. What the next call is going to
+One SQL text for each call goes to every shard at once; the rows are merged here. What the next call is
+going to
 need is often asked in the same trip: such answers are kept with the copy.
 """
 
@@ -55,19 +56,28 @@ from kebab_tui.storage.sqlite.snapshot import word_parts
 
 Row = tuple[Anything, ...]
 DOCUMENT = (
-    "d.doc_id, d.source_id, d.path, d.raw_path, d.title, d.type, d.lang, d.trust, d.size, d.mtime_ns, d.ctime_ns, "
+    "d.doc_id, d.source_id, d.path, d.raw_path, d.title, d.type, d.lang, d.trust, d.size, d.mtime_ns, "
+    "d.ctime_ns, "
     "d.inode, d.content_hash, d.state, d.reason, d.flags, d.indexed_ns, d.dated, d.dated_by, d.chunks, "
 )
-CHUNK = "c.row, c.chunk_id, c.doc_id, c.ordinal, c.kind, c.heading_path, c.text, c.line_first, c.line_last, c.page"
+CHUNK = (
+    "c.row, c.chunk_id, c.doc_id, c.ordinal, c.kind, c.heading_path, c.text, c.line_first, "
+    "c.line_last, c.page"
+)
 _CHUNK_WIDTH = 10
 _LINKED = "d.doc_id, d.source_id, d.path, d.raw_path, d.title"
 _NOTE = "d.doc_id, d.source_id, d.path, d.mtime_ns, d.names, d.name_id"
-_FIRST = "LEFT JOIN LATERAL (SELECT c.row FROM chunk c WHERE c.doc_id = d.doc_id{} ORDER BY c.ordinal LIMIT 1) c ON true"
+_FIRST = (
+    "LEFT JOIN LATERAL (SELECT c.row FROM chunk c WHERE c.doc_id = d.doc_id{} ORDER BY c.ordinal "
+    "LIMIT 1) c ON true"
+)
 _COMMONPLACE_CHUNKS = 2_000
 _COMMONPLACE_SHARE = 0.04
 STATISTICS = (
-    "SELECT coalesce(sum(chunks), 0)::bigint, coalesce(sum(tokens), 0)::bigint, coalesce(sum(hangul), 0)::bigint, "
-    "coalesce(sum(vectors), 0)::bigint, coalesce(sum(names), 0)::bigint, coalesce(sum(name_tokens), 0)::bigint FROM stat"
+    "SELECT coalesce(sum(chunks), 0)::bigint, coalesce(sum(tokens), 0)::bigint, coalesce(sum(hangul), "
+    "0)::bigint, "
+    "coalesce(sum(vectors), 0)::bigint, coalesce(sum(names), 0)::bigint, coalesce(sum(name_tokens), "
+    "0)::bigint FROM stat"
 )
 
 
@@ -250,7 +260,10 @@ class PostgresSnapshot:
     def _matching(self, among: Among, leaving_out: Sequence[ChunkRow] = ()) -> str:
         """A SELECT of the rows."""
         assert among.match is not None
-        return f"SELECT m.row FROM ({matched(among.match, self._index)}) m WHERE {self._allowed('m', among, leaving_out)}"
+        return (
+            f"SELECT m.row FROM ({matched(among.match, self._index)}) m WHERE "
+            f"{self._allowed('m', among, leaving_out)}"
+        )
 
     def _counted(self, among: Among, leaving_out: Sequence[ChunkRow]) -> str:
         return f"SELECT count(*) FROM ({self._matching(among, leaving_out)}) f"
@@ -339,7 +352,8 @@ class PostgresSnapshot:
         notes = f"FROM doc d WHERE {' AND '.join(where)}"
         total = f"SELECT count(*) {notes}"
         page = self._session.all(
-            f"SELECT d.mtime_ns, {first} AS row {notes} ORDER BY d.mtime_ns DESC, row LIMIT {int(offset + limit)}",
+            f"SELECT d.mtime_ns, {first} AS row {notes} ORDER BY d.mtime_ns DESC, row LIMIT "
+            f"{int(offset + limit)}",
             total,
         )
         page.sort(key=lambda one: (-one[0], one[1]))
@@ -351,7 +365,8 @@ class PostgresSnapshot:
         few = array(list(rows), "bigint")
         found = {}
         for row in self._session.all(
-            f"SELECT {CHUNK}, d.made_by, {DOCUMENT}d.hit_facets, '[]' FROM chunk c JOIN doc d ON d.doc_id = c.doc_id "
+            f"SELECT {CHUNK}, d.made_by, {DOCUMENT}d.hit_facets, '[]' FROM chunk c JOIN doc d ON d.doc_id "
+            f"= c.doc_id "
             f"WHERE c.row = ANY({few})"
         ):
             chunk = local_rows.to_chunk(row[:_CHUNK_WIDTH])
@@ -606,4 +621,7 @@ def _begun(prefix: str) -> str:
 
 
 def _listed(words: Sequence[str]) -> str:
-    return f"SELECT word, sum(seen)::bigint FROM word WHERE word = ANY({array(list(words), 'text')}) GROUP BY word"
+    return (
+        f"SELECT word, sum(seen)::bigint FROM word WHERE word = ANY({array(list(words), 'text')}) "
+        f"GROUP BY word"
+    )

@@ -117,10 +117,13 @@ class PostgresVectors:
             where.append(f"v.row IN ({matched(among.match, _INDEX)})")
         if among is not None and among.filters.active:
             where.append(f"v.row IN ({passing(among.filters)})")
-        for excluded in among.without if among is not None else ():
-            where.append(f"NOT EXISTS (SELECT 1 FROM ({matched(excluded, _INDEX)}) x WHERE x.row = v.row)")
+        where += [
+            f"NOT EXISTS (SELECT 1 FROM ({matched(excluded, _INDEX)}) x WHERE x.row = v.row)"
+            for excluded in (among.without if among is not None else ())
+        ]
         return (
-            f"SELECT v.row, v.emb, {distance} AS d, v.hangul FROM vec v WHERE {' AND '.join(where) or 'true'} "
+            f"SELECT v.row, v.emb, {distance} AS d, v.hangul FROM vec v WHERE "
+            f"{' AND '.join(where) or 'true'} "
             f"ORDER BY d LIMIT {int(limit)}"
         )
 

@@ -115,7 +115,8 @@ class Export:
 
     def sources(self) -> list[ExportedSource]:
         found = self._connection.execute(
-            f"SELECT {rows.SOURCE_COLUMNS}, coalesce((SELECT m.value FROM meta m WHERE m.key = ? || s.source_id), "
+            f"SELECT {rows.SOURCE_COLUMNS}, coalesce((SELECT m.value FROM meta m WHERE m.key = ? || "
+            f"s.source_id), "
             "'[0, []]') FROM sources s ORDER BY s.added_ns, s.source_id",
             (rows.OTHER_FILES,),
         )
@@ -131,7 +132,8 @@ class Export:
     def files(self) -> Iterator[tuple[str, bytes, bytes]]:
         """The id, the folder and the raw path of each note."""
         yield from self._connection.execute(
-            "SELECT d.doc_id, s.root, d.raw_path FROM documents d JOIN sources s ON s.source_id = d.source_id "
+            "SELECT d.doc_id, s.root, d.raw_path FROM documents d JOIN sources s ON s.source_id = "
+            "d.source_id "
             "ORDER BY d.doc_id"
         )
 
@@ -142,7 +144,8 @@ class Export:
             f"{rows.NAMES}, coalesce(n.names, ''), coalesce(n.grams, ''), "
             "coalesce((SELECT min(c.id) FROM chunks c WHERE c.doc_id = d.doc_id), 0) "
             "FROM documents d JOIN sources s ON s.source_id = d.source_id "
-            "LEFT JOIN note_names n ON n.doc_id = d.doc_id WHERE d.doc_id >= ? AND d.doc_id < ? ORDER BY d.doc_id",
+            "LEFT JOIN note_names n ON n.doc_id = d.doc_id WHERE d.doc_id >= ? AND d.doc_id < ? ORDER BY "
+            "d.doc_id",
             (first, end),
         )
         return [ExportedDocument(*row) for row in found]
@@ -150,7 +153,8 @@ class Export:
     def chunks(self, first: str, end: str, model: str) -> Iterator[ExportedChunk]:
         """The passages of these notes, with their vectors of a model."""
         for row in self._connection.execute(
-            "SELECT c.id, c.chunk_id, c.doc_id, c.ordinal, c.kind, c.heading_path, c.text, c.line_first, c.line_last, "
+            "SELECT c.id, c.chunk_id, c.doc_id, c.ordinal, c.kind, c.heading_path, c.text, c.line_first, "
+            "c.line_last, "
             "c.page, c.title, c.grams, c.embed_hash, c.hangul, e.vector FROM chunks c LEFT JOIN embeddings e "
             f"ON e.text_hash = c.embed_hash AND e.model = ? AND e.parts_version >= {PARTS_VERSION} "
             "WHERE c.doc_id >= ? AND c.doc_id < ? ORDER BY c.id",
@@ -181,7 +185,8 @@ class Tokenizer:
             ("stems", "word", schema.TOKENIZER),
         ):
             self._connection.execute(
-                f"CREATE VIRTUAL TABLE {name} USING fts5({columns}, content='', columnsize=0, tokenize='{tokenizer}')"
+                f"CREATE VIRTUAL TABLE {name} USING fts5({columns}, content='', columnsize=0, "
+                f"tokenize='{tokenizer}')"
             )
             kind = "row" if name == "plain" else "instance"
             self._connection.execute(f"CREATE VIRTUAL TABLE {name}_terms USING fts5vocab('{name}', '{kind}')")
