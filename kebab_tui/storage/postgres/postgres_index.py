@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Literal
 
@@ -211,7 +211,7 @@ class NoRequests:
     def wanted(self) -> bool:
         return False
 
-    def look(self) -> tuple[bool, Sequence[Request]]:
+    def look(self) -> tuple[bool, list[Request]]:
         return False, []
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from kebab_tui.search.ports import FieldWeights
+from kebab_tui.storage.ports import Index
+from kebab_tui.storage.postgres.postgres_index import PostgresIndex
 from tests.command_line import Done, Kebab
 from tests.postgres_servers import Server, folder_of_servers, missing
 
@@ -84,3 +87,7 @@ def shared(
     done = publish(local, urls)
     assert done.code == 0, done.err
     return Shared(tmp_path_factory.mktemp("data"), local.home, urls[0])
+
+
+FACTORY: Callable[[str, str, FieldWeights], Index] = PostgresIndex
+"""For mypy: it has every method of the ports."""
