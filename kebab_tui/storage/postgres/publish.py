@@ -328,6 +328,8 @@ class _Publication:
                 with _errors(self._places[node]):
                     self._load_bucket(self._connections[node], bucket)
             self._options.progress(CopyProgress(bucket + 1, schema.BUCKETS))
+        for connection in self._connections:  # the next commit makes all of this durable
+            connection.execute("RESET synchronous_commit")
 
     def _load_bucket(self, connection: psycopg.Connection[Any], bucket: int) -> None:
         first, end = f"{bucket:02x}", f"{bucket + 1:02x}" if bucket + 1 < schema.BUCKETS else "g"

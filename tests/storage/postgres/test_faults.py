@@ -12,6 +12,7 @@ import pytest
 
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.hit import SearchResponse
+from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.settings.settings import IndexSettings, Settings
 from kebab_tui.storage.postgres.postgres_index import PostgresIndex
@@ -51,7 +52,7 @@ def opened(tmp_path: Path) -> Iterator[Opener]:
         yield opened
 
 
-def answers(workspace: Workspace) -> list[list[tuple[int, float]]]:
+def answers(workspace: Workspace) -> list[list[tuple[ChunkRow, float]]]:
     found = []
     for text in QUERIES:
         assert isinstance(workspace._parts.index, PostgresIndex)
@@ -66,7 +67,7 @@ def searched(workspace: Workspace, text: str = QUERIES[0]) -> SearchResponse:
     return workspace.search(SearchQuery(text, "lexical"))
 
 
-def until_equal(workspace: Workspace, expected: list[list[tuple[int, float]]]) -> None:
+def until_equal(workspace: Workspace, expected: list[list[tuple[ChunkRow, float]]]) -> None:
     end = time.monotonic() + 60
     while True:
         try:

@@ -193,9 +193,9 @@ def test_everything_else_gives_the_same_answer(local: Kebab, shared: Shared) -> 
 
 @pytest.mark.more
 def test_cranfield_gives_the_same_answers(tmp_path: Path, servers: Servers) -> None:
-    """With KEBAB_CRANFIELD, a folder of BEIR."""
-    if not (folder := os.environ.get("KEBAB_CRANFIELD", "")):
-        pytest.skip("KEBAB_CRANFIELD names no folder")
+    """With CRANFIELD_FOLDER, a folder of BEIR."""
+    if not (folder := os.environ.get("CRANFIELD_FOLDER", "")):
+        pytest.skip("CRANFIELD_FOLDER names no folder")
     beir = read_beir(folder, "test")
     notes = corpus_notes(str(tmp_path / "notes"), beir.documents()).folder
     data = tmp_path / "data"
