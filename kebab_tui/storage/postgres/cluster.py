@@ -28,7 +28,7 @@ _RETRY_S = 0.5
 _QUICK_S = 0.25
 """A server that refuses connections so quickly may be tried by every search."""
 _SETTINGS = (
-    "-c standard_conforming_strings=on -c jit=off -c hnsw.ef_search=400 "
+    "-c standard_conforming_strings=on -c jit=off -c join_collapse_limit=4 -c hnsw.ef_search=400 "
     "-c max_parallel_workers_per_gather=0 -c default_transaction_read_only=on"
 )
 

@@ -7,7 +7,7 @@ right with FTS5's parentheses, in float8. A sum over rows would add in the order
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kebab_tui.domain.errors import RawQueryError
@@ -19,6 +19,7 @@ from kebab_tui.search.ports import Collection
 from kebab_tui.storage.postgres import schema
 
 UP = "\U0010ffff"
+_UNKNOWN = 1 << 62
 _LETTERS = ("h", "x", "t", "g")
 
 
@@ -49,6 +50,8 @@ class Index:
     bases: Mapping[str, int]
     weights: tuple[float, float, float, float]
     """Of `h`, `x`, `t` and `g`."""
+    rarity: dict[Leaf, int] = field(default_factory=dict)
+    """How many rows have a phrase, as far as that is known: joins begin with the rarest."""
 
 
 def passages(weights: tuple[float, float, float, float]) -> Index:
@@ -155,9 +158,10 @@ def matched(
         if scores:
             by_leaf = {leaf: _weighted(f"l{i}.", index) for leaf, i in number.items()}
             score = ", " + _add([_share(by_leaf[leaf], "l0.dl", leaf, scores) for leaf, _ in parts]) + " AS s"
-        joined = f"({selects[0]}) l0"
-        for i, select in enumerate(selects[1:], 1):
-            joined += f" JOIN ({select}) l{i} ON l{i}.row = l0.row"
+        first, *others = sorted(number.values(), key=lambda i: index.rarity.get(leaves[i], _UNKNOWN))
+        joined = f"({selects[first]}) l{first}"
+        for i in others:
+            joined += f" JOIN ({selects[i]}) l{i} ON l{i}.row = l{first}.row"
         return f"SELECT l0.row{score} FROM {joined}"
     union = " UNION ALL ".join(
         f"SELECT row, {i} AS i, {_weighted('', index)} AS f, dl FROM ({select}) l{i}"

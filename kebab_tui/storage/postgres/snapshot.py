@@ -316,7 +316,10 @@ class PostgresSnapshot:
         index = NAMES if names else self._index
         statements = {leaf: self._count_of(leaf, index) for leaf in leaves}
         self._session.together([(STATISTICS, False), *((one, False) for one in statements.values())])
-        return {leaf: self._number(statement) for leaf, statement in statements.items()}
+        found = {leaf: self._number(statement) for leaf, statement in statements.items()}
+        if not names:
+            index.rarity.update(found)
+        return found
 
     def frequency(self, term: Term) -> int:
         leaf = leaf_of(term)
