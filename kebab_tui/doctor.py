@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kebab_tui.domain.document import OtherFiles, Source
     from kebab_tui.storage.ports import Figures, Holder, Index, IndexRun, Reader
     from kebab_tui.vector_search import VectorSearch
-    from kebab_tui.workspace import Engine
+    from kebab_tui.workspace import Engine, Workspace
 
 FileState = Literal["none", "current", "behind", "unusable"]
 
@@ -28,6 +28,7 @@ _MOST_RUNS = 100
 _MIN_TEXTS = 20
 """A run over fewer texts measures the start of the model rather than its speed."""
 _LISTED_RUNS = 5
+_COMPARED = 5
 _EMBED = "run `kebab index --embed`"
 _REBUILD = "run `kebab index --rebuild-vectors`"
 
@@ -205,6 +206,31 @@ def check_vectors(semantics: VectorSearch, index: Index) -> Iterator[Finding]:
         yield Finding("vector file", "warning", detail, _REBUILD)
     else:
         yield Finding("vector file", "ok", state.file_detail)
+
+
+def check_same_answers(shared: Workspace, local: Workspace) -> Iterator[Finding]:
+    """Compare five answers of a shared index with those of a local one of the same revision, if there is
+    one."""
+    from kebab_tui.domain.query import SearchQuery
+
+    try:
+        ours, theirs = (one.status().figures for one in (local, shared))
+        same = ("corpus_revision", "documents", "chunks", "lexical_version")
+        if any(getattr(ours, name) != getattr(theirs, name) for name in same):
+            return
+        titles = [note.document.title for note in shared.find("", _COMPARED)]
+        for text in titles:
+            query = SearchQuery(text, "lexical", exact=True)
+            answers = [
+                [(hit.row, hit.score, hit.rank) for hit in one.search(query).hits] for one in (local, shared)
+            ]
+            if answers[0] != answers[1]:
+                detail = f"{text!r} gives other hits or scores than the local index of the same revision"
+                yield Finding("same answers", "problem", detail, "publish again: `kebab index --copy-to`")
+                return
+    except KebabError:
+        return
+    yield Finding("same answers", "ok", f"{len(titles)} queries answer as the local index does")
 
 
 def _model(semantics: VectorSearch) -> Finding:

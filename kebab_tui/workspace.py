@@ -58,7 +58,17 @@ if TYPE_CHECKING:
     from kebab_tui.search.ranking import FusionSettings
     from kebab_tui.search.why_not import WhyNot
     from kebab_tui.settings.settings import Settings
-    from kebab_tui.storage.ports import Finding, Index, SqlLimits, SqlResult, VersionCatalogue, VersionWriter
+    from kebab_tui.storage.ports import (
+        CopyProgress,
+        Finding,
+        Index,
+        Published,
+        SharedOptions,
+        SqlLimits,
+        SqlResult,
+        VersionCatalogue,
+        VersionWriter,
+    )
     from kebab_tui.vector_search import ModelService, VectorSearch
 
 
@@ -116,6 +126,13 @@ class Workspace:
         from kebab_tui.storage.backends import BACKENDS
 
         return [(backend.example, backend.help) for backend in BACKENDS.values()]
+
+    @staticmethod
+    def is_shared(url: str) -> bool:
+        """Whether an index at this URL is on servers, and only read."""
+        from kebab_tui.storage.backends import is_shared
+
+        return is_shared(url)
 
     # Operations that need no index. Pure, except for the clock that resolves `7d`.
 
@@ -608,8 +625,10 @@ class Workspace:
 
     def quote(self, hit: SearchHit) -> QuotedHit | None:
         """A hit with its present text; None if its file is gone, is no text any more, or is private now."""
-        from kebab_tui.indexing.quote import quote_hit
+        from kebab_tui.indexing.quote import is_elsewhere, quote_hit, quote_indexed
 
+        if self.is_shared(self.settings.index.url) and is_elsewhere(hit.root, hit.raw_path):
+            return quote_indexed(hit)
         return quote_hit(hit, self._parts.recipe)
 
     @_healed
@@ -622,7 +641,8 @@ class Workspace:
 
         try:
             with self._parts.index.reader.catalogue() as catalogue:
-                return quote_target(catalogue, target, filters, self._parts.recipe, find)
+                is_shared = self.is_shared(self.settings.index.url)
+                return quote_target(catalogue, target, filters, self._parts.recipe, find, is_shared=is_shared)
         except NotFoundError:
             if (found := self._in_version(target, filters)) is None:
                 raise
@@ -633,15 +653,19 @@ class Workspace:
         with self._parts.index.reader.catalogue() as catalogue:
             return max((run.finished_ns for run in catalogue.runs(1)), default=0)
 
-    @staticmethod
-    def may_share(root: str, raw_path: bytes) -> bool:
+    def may_share(self, root: str, raw_path: bytes) -> bool:
         """Whether a note is not private at this moment, whatever the index knows; False if unreadable.
+
+        A note of a shared index whose file is not on this machine may: private ones are not published.
 
         To be asked about each note right before its text leaves; `SearchFilters.shareable` finds only
         notes that were not private when they were indexed. `root`: of the source, as in a hit.
         """
         from kebab_tui.indexing.lookup import may_share
+        from kebab_tui.indexing.quote import is_elsewhere
 
+        if self.is_shared(self.settings.index.url) and is_elsewhere(root, raw_path):
+            return True
         return may_share(root, raw_path)
 
     def status(self) -> IndexStatus:
@@ -671,6 +695,18 @@ class Workspace:
 
         yield from self._parts.index.check(self._parts.recipe.chunker)
         yield from check_vectors(self._parts.semantics, self._parts.index)
+        if self.is_shared(self.settings.index.url):
+            from msgspec import structs
+
+            from kebab_tui.doctor import check_same_answers
+
+            index = structs.replace(self.settings.index, url="")
+            own = structs.replace(self.settings, index=index)
+            local = Workspace(own, self._parts.index.folder)
+            try:
+                yield from check_same_answers(self, local)
+            finally:
+                local.close()
         if self._has_versions:
             yield from self._versions.findings(self._parts.recipe.chunker)
 
@@ -795,6 +831,39 @@ class Workspace:
     def rebuild_full_text(self, callbacks: Callbacks) -> None:
         with self._parts.refilled_session("index --rebuild-fts", callbacks) as session:
             session.writer.rebuild_full_text()
+
+    def publish(
+        self,
+        url: str,
+        *,
+        shards: Sequence[str] = (),
+        grants: Sequence[str] = (),
+        hnsw: bool = False,
+        progress: Callable[[CopyProgress], None] = lambda _: None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Published | None:
+        """Copy this index to PostgreSQL, without private notes; None if cancelled.
+
+        `grants`: roles that may read it, `ROLE` or `ROLE:SOURCE`. `hnsw`: search vectors approximately.
+        """
+        from kebab_tui.domain.errors import ModelError
+        from kebab_tui.storage.backends import load_publish
+
+        if self.settings.index.url:
+            raise UsageError("only an index on this machine can be copied", "leave --index out")
+        module = load_publish((url, *shards))
+        module.servers_of(url, shards)  # refuses a URL first of all
+        try:
+            card = self._parts.semantics.card()
+            model = {"model": card.model_id, "fingerprint": card.fingerprint, "dims": card.dims}
+        except ModelError:
+            model = {}
+        options = module.PublishOptions(
+            tuple(shards), tuple(grants), hnsw, may_share=self.may_share, progress=progress,
+            cancelled=cancelled, **model,
+        )  # fmt: skip
+        published: Published | None = module.publish(self._parts.index.folder, url, options)
+        return published
 
     # Versions
 
@@ -1034,7 +1103,9 @@ class Engine:
         from kebab_tui.storage.backends import open_index
 
         self._settings = settings
-        self.index: Index = open_index(settings.index.url if url is None else url, data_folder, self._weights)
+        self.index: Index = open_index(
+            settings.index.url if url is None else url, data_folder, self._weights, self._shared
+        )
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -1056,7 +1127,7 @@ class Engine:
     @cached_property
     def engine(self) -> SearchEngine:
         from kebab_tui.domain import document
-        from kebab_tui.files.file_state import file_state
+        from kebab_tui.files.file_state import file_state, shared_file_state
         from kebab_tui.formats import registry
         from kebab_tui.search.engine import SearchEngine, SearchOptions
         from kebab_tui.search.limits import HybridOptions
@@ -1066,9 +1137,10 @@ class Engine:
         made_by = registry.all_made_by(document.chunker(chunking.target, chunking.cap))
         versions = frozenset({self.index.version(made_by), self.index.version("")})
         fusion = HybridOptions(search.rrf_k, search.vector_weight, search.vector_weight_hangul, search.rerank)
+        state = shared_file_state if Workspace.is_shared(self._settings.index.url) else file_state
         return SearchEngine(
             self.index.reader,
-            lambda found: file_state(found.root, found.document.raw_path, found.document.fingerprint),
+            lambda found: state(found.root, found.document.raw_path, found.document.fingerprint),
             SearchOptions(self._weights, search.snippet_chars, fusion, versions),
             self.semantics,
             knows_word=self.semantics.knows_word,
@@ -1138,6 +1210,17 @@ class Engine:
             ModelEmbedding(self._new_semantics, self.index),
             command,
         )
+
+    @cached_property
+    def _shared(self) -> SharedOptions | None:
+        """How to read an index on servers; None for one on this machine."""
+        index = self._settings.index
+        if not index.url:
+            return None
+        from kebab_tui.storage.ports import SharedOptions
+
+        roots = tuple((one.source, one.path) for one in index.roots)
+        return SharedOptions(index.on_missing_shard or "fail", index.shard_deadline_s, roots)
 
     @cached_property
     def _weights(self) -> FieldWeights:

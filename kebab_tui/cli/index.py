@@ -26,6 +26,7 @@ from kebab_tui.cli.progress import (
     ingest_with_progress,
     print_notice,
     print_waiting,
+    progress_bars,
     report_pending,
 )
 from kebab_tui.domain.document import OtherFiles
@@ -38,10 +39,11 @@ if TYPE_CHECKING:
     from kebab_tui.indexing.embed import EmbeddingReport
     from kebab_tui.indexing.report import IngestReport, NoteChange
     from kebab_tui.indexing.status import LiveState
-    from kebab_tui.storage.ports import Finding, Holder
+    from kebab_tui.storage.ports import CopyProgress, Finding, Holder
 
 EXIT_UNHEALTHY = 3
 _MOST_NAMED = 20
+_COPYING = "Copying"
 _SEEN_LIVE_NS = 60_000_000_000
 """A note saved longer ago than this was changed before the watch began; it has no latency."""
 
@@ -143,6 +145,7 @@ def report_lines(report: IngestReport, *, quiet: bool) -> Iterator[str]:
     examples=(
         ("kebab index --status", "sizes, versions, sources, the last runs"),
         ("kebab index --embed", "complete the semantic index"),
+        ("kebab index --copy-to postgresql://notes.example/kebab", "publish it for a team"),
     )
 )
 @option("--embed", is_flag=True, help="Compute the missing vectors.")
@@ -150,20 +153,53 @@ def report_lines(report: IngestReport, *, quiet: bool) -> Iterator[str]:
 @option("--rebuild-vectors", is_flag=True, help="Rebuild the vector file from the stored vectors.")
 @option("--status", is_flag=True, help="Show sizes, versions and the last runs.")
 @option("--json", "as_json", is_flag=True, help="Print the resulting status as an index_status.v1 object.")
+@option(
+    "--copy-to",
+    metavar="URL",
+    group=_COPYING,
+    help="Copy the index to PostgreSQL, for others to search; private notes stay here.",
+)
+@option("--shards", multiple=True, metavar="URL", group=_COPYING, help="A further server; repeat for each.")
+@option(
+    "--grant",
+    "grants",
+    multiple=True,
+    metavar="ROLE[:SOURCE]",
+    group=_COPYING,
+    help="A role of the servers that may read everything, or one source; repeatable.",
+)
+@option(
+    "--hnsw", is_flag=True, group=_COPYING,
+    help="Search by meaning approximately, as very large copies do anyway.",
+)  # fmt: skip
 @shared_options
 @pass_invocation
-def index_command(invocation: Invocation, /, as_json: bool, **wanted: bool) -> int:
+def index_command(
+    invocation: Invocation,
+    /,
+    as_json: bool,
+    copy_to: str | None,
+    shards: tuple[str, ...],
+    grants: tuple[str, ...],
+    hnsw: bool,
+    **wanted: bool,
+) -> int:
     """Show, complete or rebuild the index. Does one thing at a time.
 
     --embed computes the vector of every passage that has none, the latest notes first;
-    Ctrl+C stops at once and keeps finished vectors.
+    Ctrl+C stops at once and keeps finished vectors. --copy-to publishes a copy of the index on a server
+    (docs/shared-index.md); an interrupted copy goes on where it stopped.
     """
-    chosen = [name for name, given in wanted.items() if given]
+    chosen = [name for name, given in wanted.items() if given] + ["copy_to"] * (copy_to is not None)
     if len(chosen) != 1:
         raise UsageError(
-            "specify one of --status, --embed, --rebuild-fts and --rebuild-vectors",
+            "specify one of --status, --embed, --copy-to, --rebuild-fts and --rebuild-vectors",
             "`kebab index --status` changes nothing",
         )
+    if copy_to is None and (shards or grants or hnsw):
+        raise UsageError("--shards, --grant and --hnsw belong to --copy-to", "name a server: --copy-to URL")
+    if copy_to is not None:
+        return _copy(invocation, copy_to, shards, grants, hnsw=hnsw, as_json=as_json)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         cancelled = _run_index_verb(workspace, chosen[0])
         status = workspace.status()
@@ -179,6 +215,49 @@ def index_command(invocation: Invocation, /, as_json: bool, **wanted: bool) -> i
     else:
         write(_vectors_line(status))
     return EXIT_INTERRUPTED if cancelled else 0
+
+
+def _copy(
+    invocation: Invocation,
+    url: str,
+    shards: tuple[str, ...],
+    grants: tuple[str, ...],
+    *,
+    hnsw: bool,
+    as_json: bool,
+) -> int:
+    with (
+        closing(Workspace(invocation.settings, invocation.data_dir)) as workspace,
+        progress_bars(quiet=as_json) as show,
+        Interrupt() as interrupt,
+    ):
+
+        def watch(progress: CopyProgress) -> None:
+            interrupt.work_began()
+            show("copy", progress.done, progress.total, "parts")
+
+        found = workspace.publish(
+            url, shards=shards, grants=grants, hnsw=hnsw, progress=watch, cancelled=interrupt.requested
+        )
+    if found is None:
+        notify("cancelled; the same command goes on from there")
+        return EXIT_INTERRUPTED
+    if as_json:
+        from kebab_tui.wire.reports import copy_report
+
+        write_json(copy_report(found))
+        return 0
+    where = f"{field(found.location)}" + (
+        f" and {plural(found.shards - 1, 'more server')}" if found.shards > 1 else ""
+    )
+    what = f"revision {found.revision}: {plural(found.notes, 'note')}, {plural(found.passages, 'passage')}"
+    if found.unchanged:
+        write(f"{where} has it already; {what}")
+    else:
+        write(f"copied to {where}; {what} · {found.seconds:.1f} s")
+    if found.private:
+        write(f"{plural(found.private, 'private note')} left out")
+    return 0
 
 
 def _run_index_verb(workspace: Workspace, verb: str) -> bool:

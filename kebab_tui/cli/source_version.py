@@ -41,9 +41,7 @@ def version_command() -> None:
 @click.argument("refs", nargs=-1, metavar="[REF…]")
 @option("--glob", default="", metavar="GLOB", help="Also the tags that match, such as 'v*'.")
 @option("--last", type=click.IntRange(1), metavar="N", help="Of these only the N highest versions.")
-@option(
-    "--folder", type=click.Path(), metavar="PATH", help="A folder with the version, instead of git."
-)
+@option("--folder", type=click.Path(), metavar="PATH", help="A folder with the version, instead of git.")
 @option("--label", metavar="NAME", help="The name of the version in --folder.")
 @shared_options
 @pass_invocation

@@ -118,7 +118,7 @@ def split_property(text: str) -> tuple[str, str, str]:
 
 def compare(value: str, how: str, other: str) -> bool:
     """Compare two values of a property: as numbers, as days, else as folded texts."""
-    left, right = _comparable(value), _comparable(other)
+    left, right = comparable(value), comparable(other)
     if type(left) is not type(right):
         return False
     if how == "=":
@@ -128,7 +128,7 @@ def compare(value: str, how: str, other: str) -> bool:
     return left < right or (how == "<=" and left == right)  # type: ignore[operator]
 
 
-def _comparable(text: str) -> float | str:
+def comparable(text: str) -> float | str:
     try:
         number = float(text) if text[:1] in "+-.0123456789" and "_" not in text else math.nan
     except ValueError:

@@ -110,11 +110,33 @@ def _quoted(hit: SearchHit, located: Located, text: str) -> QuotedHit:
     return QuotedHit(hit, located)
 
 
+def is_elsewhere(root: str, raw_path: bytes) -> bool:
+    """Whether the file of a note of a shared index is not on this machine."""
+    return not os.path.lexists(os.path.join(os.fsencode(root), raw_path))
+
+
+def quote_indexed(hit: SearchHit) -> QuotedHit:
+    """A hit of a shared index whose file is not on this machine, as the index has it."""
+    return QuotedHit(hit, Located(hit.citation.span, "same"))
+
+
 def quote_target(
-    catalogue: Catalogue, target: str, filters: SearchFilters, recipe: Recipe, find: Find
+    catalogue: Catalogue,
+    target: str,
+    filters: SearchFilters,
+    recipe: Recipe,
+    find: Find,
+    *,
+    is_shared: bool = False,
 ) -> QuotedNote:
-    """A path, a citation, a chunk id or a name; `find` must apply the filters. Raises NotFoundError."""
-    return quote_found(inspect_shared(catalogue, target, filters, find), target, recipe)
+    """A path, a citation, a chunk id or a name; `find` must apply the filters. Raises NotFoundError.
+
+    `is_shared`: the index is on servers; what is not on this machine is quoted from there.
+    """
+    found = inspect_shared(catalogue, target, filters, find)
+    if is_shared and is_elsewhere(found.root, found.document.raw_path):
+        return _quote_from_index(catalogue, found)
+    return quote_found(found, target, recipe)
 
 
 def quote_found(found: Inspection, target: str, recipe: Recipe) -> QuotedNote:
@@ -132,6 +154,24 @@ def quote_found(found: Inspection, target: str, recipe: Recipe) -> QuotedNote:
     located = located_now(found, lines, recipe)
     span = located.span if found.cited is not None else SourceSpan(1, max(len(lines), 1))
     return QuotedNote(document, found.cite(span), located, tuple(lines))
+
+
+def _quote_from_index(catalogue: Catalogue, found: Inspection) -> QuotedNote:
+    """The lines of the passages; those between them are not known, and empty."""
+    document, cited = found.document, found.cited
+    if cited is not None:
+        check_cited(document, cited)
+    pages = page_count(document.facets)
+    page = (cited.page if cited is not None and cited.page else 1) if pages else None
+    lines: list[str] = []
+    for chunk in catalogue.chunks_of(document.doc_id):
+        if chunk.span.page == page:
+            text = chunk.text.split("\n")
+            lines += [""] * (chunk.span.first - 1 + len(text) - len(lines))
+            lines[chunk.span.first - 1 : chunk.span.first - 1 + len(text)] = text
+    whole = SourceSpan(1, max(len(lines), 1), page=page)
+    span = cited if cited is not None and not pages else whole
+    return QuotedNote(document, Citation(document.path, span), Located(span, "same"), tuple(lines), pages)
 
 
 def _quote_page(document: Document, found: Inspection, target: str, recipe: Recipe) -> QuotedNote:

@@ -202,6 +202,10 @@ class SearchEngine:
                 check_sources(parsed.filters.sources, known, begun=query.text if query.typing else "")
             typed, typing = query.text, query.typing
             filters = resolved(snapshot, filters, begun=typed if typing else "")
+            if snapshot.remote:
+                from kebab_tui.search import forecast
+
+                snapshot.expect(forecast.of_words(parsed, typed, filters))
             corrections: tuple[Correction, ...] = ()
             if not query.exact:
                 text, corrections = correct(
@@ -269,7 +273,10 @@ class SearchEngine:
                 hits = self._of_versions(hits, search.filters)
             stage.kept = len(hits)
         read = "" if answer.encoded is None else answer.encoded.text
-        notices = [*search.parsed.notices, *search.notices, *answer.notices, *partial_matches(hits)]
+        notices = [
+            *search.parsed.notices, *search.notices, *answer.notices, *partial_matches(hits),
+            *snapshot.notices,
+        ]  # fmt: skip
         if query.threshold is not None:
             notices[:0] = threshold_notices(query.threshold, query, answer.mode, read, self._options.hybrid)
         if self._options.current and lexical_version not in self._options.current:

@@ -84,6 +84,8 @@ def find(search: Search, *, first_answer: bool = False) -> Answer:
     """The page `query.offset .. query.offset + query.k` of the ranking."""
     query, limits = search.query, search.limits
     tiers = _tiers(search, first_answer)
+    if search.snapshot.remote and not first_answer:
+        _expect(search, [tier.wanted for tier in tiers], query.offset + query.k)
     if first_answer and search.parsed.raw is None:
         return _newest(search, tiers)
     ranked = named = _named(search, tiers)
@@ -171,6 +173,8 @@ def leg(search: Search, depth: int) -> LexicalLeg:
     strict, loose = lexical_query.strict, lexical_query.relaxed or lexical_query.strict
     if strict is None or loose is None:
         return LexicalLeg(lexical_query)
+    if search.snapshot.remote:
+        _expect(search, [loose], depth, strict)
     found = _rank(search, loose, depth)
     rows = [scored.row for scored in found]
     is_strict = loose.match == strict.match
@@ -184,6 +188,14 @@ def leg(search: Search, depth: int) -> LexicalLeg:
         rest = loose._replace(excluded=(*loose.excluded, *above))
         further.append(Tier("any word", rest, relaxed=not is_strict))
     return LexicalLeg(lexical_query, found, matching, loose.phrases, tuple(further))
+
+
+def _expect(
+    search: Search, wanted: Sequence[Expression], limit: int, strict: Expression | None = None
+) -> None:
+    from kebab_tui.search import forecast  # a search on this machine needs none
+
+    search.snapshot.expect(forecast.of_rankings(wanted, limit, search.filters, strict))
 
 
 def admitted(search: Search, lexical_query: LexicalQuery) -> Among:

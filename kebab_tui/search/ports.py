@@ -108,12 +108,51 @@ class Among:
     """Matches that exclude a chunk."""
 
 
+class Ranking(NamedTuple):
+    """A call of `rank` to come. `strict`: `which` of its rows match will be asked next."""
+
+    among: Among
+    limit: int
+    scored: Match | None = None
+    strict: Match | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a search is going to ask. Right guesses save trips to a server; wrong ones cost nothing else."""
+
+    terms: tuple[Term, ...] = ()
+    words: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    """Words to complete."""
+    names: tuple[str, ...] = ()
+    """Keys of names."""
+    filters: SearchFilters = SearchFilters()
+    rankings: tuple[Ranking, ...] = ()
+    similar: Match | None = None
+    """What `names_with` will look for."""
+
+
 class Snapshot(Protocol):
+    @property
+    def remote(self) -> bool:
+        """Whether questions travel to a server, so that a forecast helps."""
+        ...
+
+    def expect(self, forecast: Forecast) -> None:
+        """Read what the forecast says in one trip, if remote."""
+        ...
+
     @property
     def revision(self) -> int: ...
 
     @property
     def lexical_version(self) -> str: ...
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What is missing from the answers of this snapshot so far, or inexact in them."""
+        ...
 
     def rank(
         self,

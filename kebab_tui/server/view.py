@@ -325,6 +325,8 @@ class AgentView:
             except (NotIndexedError, StoreError):
                 return
             text = f"No process watches the notes; they were indexed {duration(max(0.0, seconds))} ago."
+            if self._workspace.is_shared(self._workspace.settings.index.url):
+                text = f"The shared index was published {duration(max(0.0, seconds))} ago."
             yield Notice("not_watched", text)
 
 

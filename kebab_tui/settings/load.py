@@ -44,6 +44,8 @@ _LARGEST = 1 << 20
 _DATA_DIR: Key = ("data_dir",)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:")
 _INDEX_URL: Key = ("index", "url")
+_FOLDERS: tuple[Key, ...] = (("sources",), ("index", "roots"))
+"""Lists of tables with a path."""
 _VARIABLES: dict[Key, str] = {_INDEX_URL: "KEBAB_INDEX", ("cli", "hyperlinks"): "KEBAB_HYPERLINKS"}
 """Variables that are not named after their key."""
 _FLAGS: dict[Path, str] = {_INDEX_URL: "--index"}
@@ -331,13 +333,14 @@ def _absolute_paths(values: dict[Key, Any], base: str) -> dict[Key, Any]:
         values[_DATA_DIR], values[_INDEX_URL] = url, ""
     if isinstance(folder := values.get(_DATA_DIR), str) and folder:
         values[_DATA_DIR] = absolute(folder, base)
-    if isinstance(entries := values.get(("sources",)), list):
-        values[("sources",)] = [
-            {**entry, "path": absolute(path, base)}
-            if isinstance(entry, dict) and isinstance(path := entry.get("path"), str) and path
-            else entry
-            for entry in entries
-        ]
+    for key in _FOLDERS:
+        if isinstance(entries := values.get(key), list):
+            values[key] = [
+                {**entry, "path": absolute(path, base)}
+                if isinstance(entry, dict) and isinstance(path := entry.get("path"), str) and path
+                else entry
+                for entry in entries
+            ]
     return values
 
 

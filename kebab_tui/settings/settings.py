@@ -95,6 +95,15 @@ class ReadingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Read source code in all folders; folders added with `--code` always do."""
 
 
+class RootSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the folder of a shared index is on this machine. Repeat for each folder."""
+
+    source: Annotated[str, Meta(min_length=1)]
+    """The name of the folder in the index, as `kebab source list` shows it."""
+    path: Annotated[str, Meta(min_length=1)]
+    """The folder here. `~` is your home folder; a relative path starts at the folder of this file."""
+
+
 class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Indexing."""
 
@@ -111,6 +120,13 @@ class IndexSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ask_notes: Annotated[int, Meta(ge=0, le=10_000_000)] = 10_000
     """Ask before a new folder with more notes is indexed, or with five times as many files; also before the
     home folder and the folders above it."""
+    on_missing_shard: Literal["", "fail", "partial"] = ""
+    """What a search does if a server of a shared index does not answer: fail, or search the others and say
+    so;
+    empty: the screen searches the others, commands and agents fail."""
+    shard_deadline_s: Annotated[float, Meta(ge=0.1, le=600)] = 3.0
+    """How long a search waits for a server of a shared index, in seconds."""
+    roots: tuple[RootSettings, ...] = ()
 
 
 class EditorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

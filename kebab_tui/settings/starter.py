@@ -21,7 +21,7 @@ _HEAD = """\
 # Settings of kebab. Every key is shown with its default; delete the `#` before a key to change it.
 # A variable overrides this file, a flag overrides both: KEBAB_SEARCH_DEFAULT_K=5 sets default_k in [search].
 """
-_EXAMPLE = {"path": "~/notes"}
+_EXAMPLE = {"path": "~/notes", "source": "notes"}
 """Shown for the keys without a default."""
 _OBVIOUS = ("a string", "a list of strings")
 """Expectations that the default value shows already."""
@@ -60,14 +60,15 @@ def _section(owner: type[Struct], header: str, documents: dict[tuple[str, str], 
             default = _EXAMPLE[item.name] if item.default is NODEFAULT else item.default
             yield f"#{item.name} = {_toml(default)}"
     for item in sections:
-        name = f"[{header.strip('[]')}.{item.name}]" if header else f"[{item.name}]"
+        path = f"{header.strip('[]')}.{item.name}" if header else item.name
+        name = f"[{path}]"
         section = section_of(item)
         if section is None:
             yield ""
             yield from _comment(documents[owner.__name__, item.name])
             yield name
         else:
-            yield from _section(section, f"#[[{item.name}]]" if is_list(item) else name, documents)
+            yield from _section(section, f"#[[{path}]]" if is_list(item) else name, documents)
 
 
 def _comment(text: str) -> Iterator[str]:

@@ -520,6 +520,37 @@ class SqlResult:
     cut: Literal["", "rows", "bytes"] = ""
 
 
+@dataclass(frozen=True, slots=True)
+class SharedOptions:
+    """How a reader treats an index on servers. `roots`: folders of this machine by source."""
+
+    on_missing_shard: Literal["fail", "partial"] = "fail"
+    deadline_s: float = 3.0
+    roots: tuple[tuple[str, str], ...] = ()
+
+
+class CopyProgress(NamedTuple):
+    """Parts of an index that are on the servers."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What a copy did. `unchanged`: the servers had it already. `resumed`: buckets of an earlier attempt."""
+
+    location: str
+    revision: int
+    notes: int
+    passages: int
+    private: int
+    shards: int
+    seconds: float
+    unchanged: bool = False
+    resumed: int = 0
+
+
 class Index(Protocol):
     """One index, wherever it is stored."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -166,6 +166,7 @@ class KebabApp(App[tuple[str, ...]]):
             editor=settings.editor,
             viewer=settings.viewer,
             options=options,
+            is_shared=self.is_shared,
             query=lambda: self.results.marked_query,
             opened=self._files_opened,
             recent=self.recent,
@@ -207,6 +208,15 @@ class KebabApp(App[tuple[str, ...]]):
         self.new_note: tuple[str, str] | None = None
         """The text in the box when a note was created, and the query that shows it once it is indexed."""
 
+    @cached_property
+    def is_shared(self) -> bool:
+        """Whether the index is on servers, and only read."""
+        if not self.settings.index.url:
+            return False
+        from kebab_tui.workspace import Workspace  # the first paint of a local index does not need it
+
+        return Workspace.is_shared(self.settings.index.url)
+
     def _open_workspace(self) -> Workspace:
         from kebab_tui.workspace import Workspace  # the first paint does not need it
 
@@ -222,6 +232,7 @@ class KebabApp(App[tuple[str, ...]]):
         self._keys_in_order.box = self.box
         self.hits.border_title = Content("hits")
         self.preview.border_title = Content("preview")
+        self.preview.is_shared = self.is_shared
         self.explain.border_title = Content("explain")
         yield from (self.query_line, self.chips, self.panes, self.status, self.footer, self.completion_list)
 
@@ -577,6 +588,10 @@ class KebabApp(App[tuple[str, ...]]):
         if self.options.own is not None:
             key = first_key(self.actions, "add_folder")
             self.tell(Notice("sample", f"sample notes {DOT} {key}: search your own folder"))
+        if self.is_shared:
+            if not message.count:
+                self._show_first_run()
+            return
         if self._has_sources and not self.scope.new:
             self.index(())
         elif not self.scope.new:
@@ -717,7 +732,10 @@ class KebabApp(App[tuple[str, ...]]):
 
     def index(self, folders: tuple[str, ...], *, paths: tuple[str, ...] = (), retry: bool = False) -> None:
         """Index new folders, some files, or else all notes; and keep watching unless --no-watch."""
-        if not self.options.watch:
+        if self.is_shared:
+            text = "a shared index is read-only: its notes are indexed where it is published"
+            self.tell(Notice("read_only", text), NOTIFICATION_S)
+        elif not self.options.watch:
             self.indexing.start(folders)
         elif not self.indexing.watcher_pid:
             self.indexing.watch(folders)

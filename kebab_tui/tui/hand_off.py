@@ -72,6 +72,7 @@ class HandOff:
         editor: EditorSettings,
         viewer: ViewerSettings,
         options: Options,
+        is_shared: bool,
         query: Callable[[], str],
         opened: Callable[[tuple[str, ...]], None],
         recent: RecentNotes,
@@ -88,6 +89,7 @@ class HandOff:
         self._editor = editor
         self._viewer = viewer
         self._options = options
+        self._is_shared = is_shared
         self._query = query
         self._opened = opened
         self._recent = recent
@@ -283,7 +285,12 @@ class HandOff:
             if place.located is None:
                 fail(f"{hit.path}: {place.failure.message if place.failure else ''}")
             elif place.located.state == "gone":
-                if os.path.isdir(hit.root):
+                if self._is_shared:
+                    fail(
+                        f"the file is not on this machine: {hit.path}",
+                        "map its folder with [[index.roots]] in the configuration",
+                    )
+                elif os.path.isdir(hit.root):
                     key = first_key(self._actions, "rescan")
                     fail(
                         f"the file is gone: {hit.path}",

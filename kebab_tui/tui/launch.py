@@ -225,6 +225,8 @@ def _application(given: argparse.Namespace) -> KebabApp:
         from kebab_tui.workspace import Workspace  # only here: the engine would delay the first paint
 
         Workspace(settings, settings.data_dir).close()  # refuses an invalid URL
+        if Workspace.is_shared(settings.index.url):
+            settings = _for_shared_index(settings, given.folder)
     _check_folders(given.folder, settings)
     try:
         own_files.make_folder(settings.data_dir)
@@ -259,6 +261,19 @@ def _screens(app: KebabApp) -> KebabApp:
         elif index is not None:
             os.environ["KEBAB_INDEX"] = index
         app = KebabApp(options, settings)
+
+
+def _for_shared_index(settings: Settings, folders: Sequence[str]) -> Settings:
+    """The screen searches the servers that answer, and says so, unless it is told to fail."""
+    from msgspec.structs import replace
+
+    if folders:
+        raise KebabError(
+            "a shared index is read-only: it takes no folders",
+            "index them on a machine of their own, and publish with `kebab index --copy-to URL`",
+        )
+    index = replace(settings.index, on_missing_shard=settings.index.on_missing_shard or "partial")
+    return replace(settings, index=index)
 
 
 def options_of(given: argparse.Namespace, settings: Settings) -> Options:

@@ -13,7 +13,7 @@ from kebab_tui.indexing.embed import EmbeddingReport
 from kebab_tui.indexing.lookup import Inspection
 from kebab_tui.indexing.report import OUTCOMES, IngestReport, NoteChange
 from kebab_tui.search.why_not import WhyNot
-from kebab_tui.storage.ports import Finding
+from kebab_tui.storage.ports import Finding, Published
 from kebab_tui.wire.encode import Json, chunk, document, hit_comparison, notice, source, timestamp
 
 _DIGITS = 6
@@ -52,6 +52,10 @@ def ingest_report(report: IngestReport, vectors: EmbeddingReport | Pending | Non
             for found in report.sources
         ],
     }
+
+
+def copy_report(found: Published) -> Json:
+    return {"schema_version": "copy_report.v1", **asdict(found), "seconds": round(found.seconds, 3)}
 
 
 def _other_files(found: OtherFiles) -> Json:

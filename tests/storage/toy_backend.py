@@ -42,6 +42,7 @@ from kebab_tui.domain.document import (
 )
 from kebab_tui.domain.errors import NotFoundError, NotIndexedError, RawQueryError, SqlError, StoreBusyError
 from kebab_tui.domain.facets import FACETS, NAME_KINDS, Facet, compare, day_of, split_property, values_of
+from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import ChunkRow, DocId, SourceId, chunk_ids, text_hash
 from kebab_tui.domain.links import LinkedNote
 from kebab_tui.domain.names import is_called_after_its_folder, name_key
@@ -60,6 +61,7 @@ from kebab_tui.search.ports import (
     Collection,
     FieldCounts,
     FieldWeights,
+    Forecast,
     FoundChunk,
     NamedNote,
     Near,
@@ -329,6 +331,17 @@ class _Snapshot:
     @property
     def lexical_version(self) -> str:
         return _version(self._store.made_by)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        return ()
+
+    @property
+    def remote(self) -> bool:
+        return False
+
+    def expect(self, forecast: Forecast) -> None:
+        pass
 
     def rank(
         self,

@@ -30,7 +30,7 @@ from kebab_tui.domain.document import (
     SourceUse,
     Trust,
 )
-from kebab_tui.domain.facets import FACETS, NAME, PAGES, Facet, FacetKind, day_of, split_property
+from kebab_tui.domain.facets import FACETS, NAME, NAME_KINDS, PAGES, Facet, FacetKind, day_of, split_property
 from kebab_tui.domain.ids import ChunkId, ChunkRow, DocId, SourceId
 from kebab_tui.domain.links import LinkedNote
 from kebab_tui.domain.query import SearchFilters
@@ -56,8 +56,15 @@ DOCUMENT_COLUMNS = (
     f"{_DOCUMENT}({_FACETS.format('<')}), (SELECT json_group_array(json_array(kind, n)) FROM "
     f"(SELECT f.kind, count(*) AS n {_OWN_FACETS.format('>=')} GROUP BY f.kind))"
 )
-HIT_DOCUMENT_COLUMNS = f"{_DOCUMENT}({_FACETS.format('<')} AND f.kind IN ('{NAME.id}', '{PAGES.id}')), '[]'"
+HIT_FACETS = f"({_FACETS.format('<')} AND f.kind IN ('{NAME.id}', '{PAGES.id}'))"
+HIT_DOCUMENT_COLUMNS = f"{_DOCUMENT}{HIT_FACETS}, '[]'"
 """All that a hit shows of its note, which may have a thousand facets and a hundred passages."""
+NAMES = (
+    "(SELECT json_group_array(json_array(f.kind, f.value)) FROM facets f "
+    f"WHERE f.doc_id = d.doc_id AND f.ordinal < {MANY} "
+    f"AND f.kind IN ({', '.join(map(repr, NAME_KINDS))}))"
+)
+"""The names of a note with their kinds, as JSON."""
 LINKED_NOTE = "d.doc_id, d.source_id, s.root, d.path, d.raw_path, d.title"
 LINKED_NOTE_WIDTH = 6
 CHUNK_COLUMNS = (

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from kebab_tui.domain.document import chunker_of
 from kebab_tui.domain.errors import RawQueryError
 from kebab_tui.domain.facets import NAME, NAME_KINDS, Facet
+from kebab_tui.domain.hit import Notice
 from kebab_tui.domain.ids import ChunkRow, DocId, SourceId
 from kebab_tui.domain.links import LinkedNote
 from kebab_tui.domain.names import name_of
@@ -36,6 +37,7 @@ from kebab_tui.search.ports import (
     Collection,
     FieldCounts,
     FieldWeights,
+    Forecast,
     FoundChunk,
     NamedNote,
     Scored,
@@ -64,11 +66,6 @@ _ONE_FIELD = ", ".join(
 _OCCURRENCES = (
     f"SELECT rowid, {_ONE_FIELD} FROM chunks_fts WHERE chunks_fts MATCH ? "
     "AND +rowid IN (SELECT value FROM json_each(?))"
-)
-_NAMES = (
-    "(SELECT json_group_array(json_array(f.kind, f.value)) FROM facets f "
-    f"WHERE f.doc_id = d.doc_id AND f.ordinal < {rows.MANY} "
-    f"AND f.kind IN ({', '.join(map(repr, NAME_KINDS))}))"
 )
 _ANSWERS = 64
 MATCHES = 1_024
@@ -181,6 +178,17 @@ class StoreSnapshot:
             str(meta_value(self._connection, "fts_signature")),
             str(meta_value(self._connection, "made_by") or ""),
         )
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        return ()
+
+    @property
+    def remote(self) -> bool:
+        return False
+
+    def expect(self, forecast: Forecast) -> None:
+        pass
 
     def rank(
         self,
@@ -414,7 +422,7 @@ class StoreSnapshot:
         statement = (
             "SELECT n.id, d.doc_id, d.source_id, d.path, d.mtime_ns, "
             "coalesce((SELECT c.id FROM chunks c WHERE c.doc_id = d.doc_id ORDER BY c.ordinal LIMIT 1), 0), "
-            f"{_NAMES} FROM note_names n "
+            f"{rows.NAMES} FROM note_names n "
             f"JOIN documents d ON d.doc_id = n.doc_id WHERE n.names <> '' AND {condition}"
         )
         return {
@@ -433,7 +441,7 @@ class StoreSnapshot:
         """The notes of a SELECT of document ids and scores that pass; of equal scores, the latest first."""
         where, more = rows.predicate(filters)
         statement = (
-            f"SELECT d.doc_id, c.id, d.source_id, d.path, d.mtime_ns, min(c.ordinal), {_NAMES} "
+            f"SELECT d.doc_id, c.id, d.source_id, d.path, d.mtime_ns, min(c.ordinal), {rows.NAMES} "
             f"FROM ({found}) n CROSS JOIN documents d ON d.doc_id = n.doc_id "
             "JOIN sources s ON s.source_id = d.source_id JOIN chunks c ON c.doc_id = d.doc_id "
             f"WHERE {where} GROUP BY d.doc_id ORDER BY n.score, d.mtime_ns DESC, d.doc_id LIMIT ?"
@@ -486,7 +494,7 @@ class StoreSnapshot:
     def _called(self, condition: str, value: str | int, filters: SearchFilters) -> list[CalledNote]:
         where, more = rows.predicate(filters)
         statement = (
-            f"SELECT {rows.LINKED_NOTE}, {_NAMES} FROM documents d "
+            f"SELECT {rows.LINKED_NOTE}, {rows.NAMES} FROM documents d "
             f"JOIN sources s ON s.source_id = d.source_id WHERE {condition} AND {where}"
         )
         return [
@@ -545,18 +553,13 @@ class StoreSnapshot:
         return dict(self._connection.execute(statement, (json.dumps(list(words)),)).fetchall())
 
     def alike(self, word: str, edits: int) -> Mapping[str, int]:
-        # Cut into one part more than there are edits, one of them stays intact. Two letters swapped across
-        # a cut are an edit of two parts, but not under the other set of cuts.
-        initial, rest = word[0], word[1:]
-        size = -(-len(rest) // (edits + 1))
-        cuts = (range(0, len(rest), size), (0, *range(size - 1, len(rest), size)))
-        parts = {rest[a:b] for each in cuts for a, b in pairwise((*each, len(rest))) if a < b}
+        initial, parts = word[0], word_parts(word, edits)
         statement = (
             "SELECT word, seen FROM words WHERE word >= ? AND word < ? AND length(word) BETWEEN ? AND ? "
             f"AND ({' OR '.join(['instr(word, ?)'] * len(parts))})"
         )
         lengths = (len(word) - edits, len(word) + edits)
-        values = (initial, initial + _UP, *lengths, *sorted(parts))
+        values = (initial, initial + _UP, *lengths, *parts)
         return dict(self._connection.execute(statement, values).fetchall())
 
     def collection(self) -> Collection:
@@ -713,6 +716,16 @@ class StoreSnapshot:
 
 def _key_of(among: Among) -> Hashable:
     return "passing", replace(among.filters, shareable=False), among.script
+
+
+def word_parts(word: str, edits: int) -> list[str]:
+    """Parts of a word, one of which is in every word of the same first letter within so many edits."""
+    # Cut into one part more than there are edits, one of them stays intact. Two letters swapped across
+    # a cut are an edit of two parts, but not under the other set of cuts.
+    rest = word[1:]
+    size = -(-len(rest) // (edits + 1))
+    cuts = (range(0, len(rest), size), (0, *range(size - 1, len(rest), size)))
+    return sorted({rest[a:b] for each in cuts for a, b in pairwise((*each, len(rest))) if a < b})
 
 
 def _names(listed: str, path: str) -> tuple[tuple[str, str], ...]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from kebab_tui.storage.sqlite import schema
 
-_FIRST_CJK = "\u1100"
+FIRST_CJK = "\u1100"
 """Hangul, Han and Kana sort from here on; grams find the beginnings of their words."""
 
 _SCRATCH = f"""
@@ -32,7 +32,7 @@ _LEARN = (
     "UPDATE words SET seen = seen + p.doc FROM temp.plain_words AS p WHERE p.term = words.word",
     (
         "INSERT INTO temp.new_words(word, seen) SELECT p.term, p.doc FROM temp.plain_words AS p "
-        f"WHERE p.term < '{_FIRST_CJK}' AND length(p.term) > 1 "
+        f"WHERE p.term < '{FIRST_CJK}' AND length(p.term) > 1 "
         "AND NOT EXISTS (SELECT 1 FROM words w WHERE w.word = p.term)"
     ),
     "INSERT INTO temp.stems(rowid, word) SELECT id, word FROM temp.new_words",

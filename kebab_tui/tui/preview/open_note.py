@@ -33,6 +33,7 @@ from kebab_tui.tui.preview.source_lines import (
 from kebab_tui.tui.preview.syntax import MARKDOWN, Lexers, Syntax
 from kebab_tui.tui.widgets.segments import CITED, NEAR
 
+NOT_HERE = "from the index: the file is not on this machine"
 _LINES_BELOW = 1000
 """Lines to count below the cited ones before they are shown."""
 
@@ -113,6 +114,8 @@ def target_lines(hit: SearchHit, located: Located | None, note: Note) -> TargetL
     where = "" if note.page is None else page_words(note.page)
     if is_whole(hit) or (note.page is not None and note.page.number != span.page):
         return TargetLines(1, 1, None, where)
+    if note.page is None and note.identity is None:
+        return TargetLines(span.first, span.last, True, NOT_HERE)
     state = state_of(hit, located)
     first, last = min(span.first, max(lines.count, 1)), min(span.last, max(lines.count, 1))
     if located is not None and located.state == "gone":
@@ -123,6 +126,12 @@ def target_lines(hit: SearchHit, located: Located | None, note: Note) -> TargetL
     if sure and isinstance(lines, WholeText):  # a large file is not decoded as it was for the index
         sure = hit.text in "\n".join(lines.slice(first, last))
     return TargetLines(first, last, sure, _joined(where, state if sure else CHANGED))
+
+
+def passage_of_hit(hit: SearchHit) -> Note:
+    """The indexed passage at its lines of a file that is not on this machine."""
+    lines = (*[""] * (hit.citation.span.first - 1), *hit.text.split("\n"))
+    return Note(None, hit.path, WholeText(lines))
 
 
 def page_of_hit(hit: SearchHit, page: int) -> Note:

@@ -41,9 +41,11 @@ from kebab_tui.tui.page_thread import PageThread
 from kebab_tui.tui.preview import painting
 from kebab_tui.tui.preview.matches import MatchSpan
 from kebab_tui.tui.preview.open_note import (
+    NOT_HERE,
     Note,
     TargetLines,
     page_of_hit,
+    passage_of_hit,
     read_at_once,
     read_in_thread,
     target_lines,
@@ -132,6 +134,8 @@ class Preview(LineView, can_focus=True):
         self._footer = ""
         self.engine = engine
         """Must be set before the first hit is shown."""
+        self.is_shared = False
+        """Whether the index is on servers, and a file need not be on this machine."""
         self._generation = 0
         self._hit: SearchHit | None = None
         self._located: Located | None = None
@@ -209,7 +213,9 @@ class Preview(LineView, can_focus=True):
     @property
     def is_certain(self) -> bool:
         """Whether the lines of the citation have the text of the passage."""
-        return self._target.sure is True and self._note is not None and self._note.identity is not None
+        if self._note is None or self._target.sure is not True:
+            return False
+        return self._note.identity is not None or self._target.state == NOT_HERE
 
     def is_showing(self, hit: SearchHit, located: Located) -> bool:
         """Whether the passage is shown at these lines."""
@@ -238,7 +244,10 @@ class Preview(LineView, can_focus=True):
             file = OpenFile(path)
             note = read_at_once(file, hit.path, self.engine.decode)
         except KebabError as error:
-            self._show_error(error)
+            if self.is_shared and hit.text and not os.path.lexists(path):
+                self._open(passage_of_hit(hit), is_other)
+            else:
+                self._show_error(error)
             return
         if note is not None:
             self._open(note, is_other)

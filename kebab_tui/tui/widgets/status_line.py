@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Tone = Literal["fact", "strong", "notice", "warning", "error"]
 TONES: tuple[Tone, ...] = get_args(Tone)
-_NOTICE_ORDER = ("unfinished_filter", CORRECTED, "warning", "unknown_key")
+_NOTICE_ORDER = ("unfinished_filter", "shards_missing", CORRECTED, "warning", "unknown_key")
 """Codes and levels of notices, the most important first."""
 _SHOWN_ELSEWHERE = frozenset({"no_vectors", "vectors_pending", "relaxed"})
 """Codes of notices that the query's border and the list of hits show."""

@@ -1,0 +1,1 @@
+"""The index in PostgreSQL: one server or several shards, each with pgvector."""
