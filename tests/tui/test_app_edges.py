@@ -259,8 +259,6 @@ async def test_a_raw_query_refused_by_fts5_shows_the_reason(shared: SharedScreen
 
 async def test_the_first_run_explains_the_start_and_offers_sample_notes(tmp_path: Path) -> None:
     async with kebab(tmp_path / "data").run_test(size=WIDE) as pilot:
-        await until(pilot, lambda: "No notes yet" in painted(pilot.app))
-        assert "sample" in painted(pilot.app).splitlines()[-1]
         await until(pilot, lambda: "path of a folder of notes" in painted(pilot.app))
         await pilot.press("escape")
         await until(pilot, lambda: "alt+o   choose your folder of notes" in painted(pilot.app))

@@ -170,6 +170,9 @@ class PostgresFeed:
             for rows in self._session.ask("SELECT row, emb FROM vec WHERE part = 0 ORDER BY row LIMIT 1"):
                 yield from ((row, _plain(emb)) for row, emb in rows)
 
+    def change_count(self, revision: int) -> int | None:
+        return 0 if revision == self.revision() else None
+
     def changes_after(self, revision: int) -> tuple[list[tuple[int, bytes]], list[int]] | None:
         return ([], []) if revision == self.revision() else None
 
