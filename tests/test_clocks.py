@@ -12,6 +12,7 @@ import kebab_tui
 _PACKAGE = Path(kebab_tui.__file__).parent
 _WALL_CLOCK = re.compile(r"\btime\.(time|time_ns)\b|\bdatetime\.now\b|\bdate\.today\b")
 _ALLOWED = {
+    "storage/postgres/publish.py": "when a copy was published, for people",
     "indexing/pipeline.py": "when a change was committed, for people",
     "indexing/status.py": "whether a file is fresh whose writer stamps it anew all the time",
     "indexing/ingest.py": "when a run began, for people",

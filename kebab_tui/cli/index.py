@@ -256,7 +256,7 @@ def _copy(
     else:
         write(f"copied to {where}; {what} · {found.seconds:.1f} s")
     if found.private:
-        write(f"{plural(found.private, 'private note')} left out")
+        write(f"left out: {plural(found.private, 'note')}, private or not to be read now")
     return 0
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import psycopg
 
-from kebab_tui.domain.errors import NotIndexedError, StoreBusyError, StoreError, UsageError
+from kebab_tui.domain.errors import NotIndexedError, SourceError, StoreBusyError, StoreError, UsageError
 from kebab_tui.domain.facets import FACETS, comparable, fold
 from kebab_tui.domain.names import is_called_after_its_folder
 from kebab_tui.storage.ports import CopyProgress, Published
@@ -203,6 +203,13 @@ class _Publication:
         for connection, place in zip(self._connections, self._places, strict=True):
             with _errors(place):
                 schema.migrate(connection, place)
+        for one in export.sources():
+            folder = os.fsdecode(one.values[2])
+            if not os.path.isdir(folder):  # else its notes would vanish from the copy
+                raise SourceError(
+                    f"the folder {folder} is not available: which of its notes are private now is unknown",
+                    "make it available, or remove it with `kebab source remove`",
+                )
         files = list(export.files())
         private = set(export.private())
         for doc, root, raw_path in files:

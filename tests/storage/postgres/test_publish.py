@@ -117,6 +117,25 @@ def test_an_interrupted_copy_goes_on_and_a_changed_one_begins_anew(
     assert copied is not None and copied.resumed == 0
 
 
+def test_nothing_is_copied_while_a_folder_is_away(servers: Servers, vault: Vault) -> None:
+    (url,) = servers.database()
+    vault.root.rename(vault.root.parent / "away")
+    with pytest.raises(KebabError, match="is not available"):
+        vault.workspace.publish(url)
+    (vault.root.parent / "away").rename(vault.root)
+
+
+def test_an_approximate_search_says_so(servers: Servers, embedded_place: Path, tmp_path: Path) -> None:
+    (url,) = servers.database()
+    with closing(Workspace(Settings(), str(embedded_place / "data"))) as workspace:
+        workspace.publish(url, hnsw=True)
+    with closing(shared(url, tmp_path)) as reader:
+        for mode, expected in (("lexical", False), ("vector", True), ("hybrid", True)):
+            response = reader.search(SearchQuery("port conflict", mode))  # type: ignore[arg-type]
+            assert len(response.hits) == 10
+            assert any(notice.code == "approximate" for notice in response.notices) is expected
+
+
 def test_a_copy_that_differs_is_never_used(servers: Servers, vault: Vault, tmp_path: Path) -> None:
     from kebab_tui.storage.postgres.publish import _Publication
 
