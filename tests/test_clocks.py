@@ -26,6 +26,7 @@ _ALLOWED = {
     "storage/sqlite/writer.py": "when a run ended and a source was added, for people",
     "files/copies.py": "how old a copy is, by the time of its folder",
     "server/view.py": "how long ago the notes were indexed, for an agent",
+    "vectors/file.py": "whether another process compared the checksum a week ago; a jump costs one",
     "tui/hit_diff.py": "how long after its saving a note was shown; notices a jump",
 }
 
