@@ -149,11 +149,10 @@ def matched(
             f = _weighted("", index)
             score = f", {_add([_share(f, 'dl', leaf, scores) for leaf, _ in parts])} AS s"
         return f"SELECT row{score} FROM ({selects[0]}) l0"
-    if (
-        scored is None
-        and isinstance(tree, All)
-        and all(not isinstance(one, Any | All | Not | Raw) for one in tree.parts)
-    ):
+    # A join looks each word up by passage; a phrase it would look for again and again.
+    are_words = all(len(leaf.tokens) == 1 and not leaf.prefix for leaf in leaves)
+    is_flat = isinstance(tree, All) and not any(isinstance(one, Any | All | Not) for one in tree.parts)
+    if scored is None and is_flat and are_words:
         score = ""
         if scores:
             by_leaf = {leaf: _weighted(f"l{i}.", index) for leaf, i in number.items()}

@@ -139,7 +139,8 @@ class PostgresSnapshot:
 
     def _strict_sql(self, strict: Match, ranked: str) -> str:
         """Which rows of a ranking match."""
-        return f"SELECT f.row FROM ({ranked}) f WHERE f.row IN ({matched(strict, self._index)})"
+        few = f"p0.row = ANY(ARRAY(SELECT f.row FROM ({ranked}) f))"
+        return matched(strict, self._index, within=few)
 
     # Ranking
 
@@ -236,7 +237,7 @@ class PostgresSnapshot:
         if among.match is None:
             statement = f"{self._chosen(among)} AND c.row = ANY({few})"
         else:
-            found = matched(among.match, self._index, within=f"p0.row = ANY({few})")
+            found = matched(_wanted(among), self._index, within=f"p0.row = ANY({few})")
             statement = (
                 f"SELECT f.row FROM ({found}) f WHERE {self._allowed('f', among)} AND f.row = ANY({few})"
             )
@@ -261,7 +262,7 @@ class PostgresSnapshot:
         """A SELECT of the rows."""
         assert among.match is not None
         return (
-            f"SELECT m.row FROM ({matched(among.match, self._index)}) m WHERE "
+            f"SELECT m.row FROM ({matched(_wanted(among), self._index)}) m WHERE "
             f"{self._allowed('m', among, leaving_out)}"
         )
 
@@ -272,7 +273,7 @@ class PostgresSnapshot:
         """A SELECT of the rows and their scores."""
         assert among.match is not None
         scores = Scores(self.collection(), self._frequencies(leaves_of(scored or among.match)))
-        found = matched(among.match, self._index, scored=scored, scores=scores)
+        found = matched(_wanted(among), self._index, scored=scored, scores=scores)
         return f"SELECT m.row, m.s FROM ({found}) m WHERE {self._allowed('m', among, leaving_out)}"
 
     def _allowed(self, alias: str, among: Among, leaving_out: Sequence[ChunkRow] = ()) -> str:
@@ -282,9 +283,6 @@ class PostgresSnapshot:
             passes = conditions(among.filters, among.script)
             if passes.note or passes.chunk:
                 found.append(f"{alias}.row IN ({passing(among.filters, among.script)})")
-        for excluded in among.without:
-            out = matched(excluded, self._index)
-            found.append(f"NOT EXISTS (SELECT 1 FROM ({out}) x WHERE x.row = {alias}.row)")
         if leaving_out:
             found.append(f"NOT {alias}.row = ANY({array(list(leaving_out), 'bigint')})")
         return " AND ".join(found) or "true"
@@ -592,6 +590,12 @@ def _unfinished_sql(prefix: str, limit: int) -> str:
         f"SELECT min(word) FROM ({_begun(prefix)}) w WHERE NOT (stem >= {literal(found)} "
         f"AND stem < {literal(found + UP)}) GROUP BY stem ORDER BY max(seen) DESC, stem LIMIT {int(limit)}"
     )
+
+
+def _wanted(among: Among) -> Match:
+    """The match with the exclusions in it: one pass over the words, which no plan can get wrong."""
+    assert among.match is not None
+    return Not(among.match, any_of(among.without)) if among.without else among.match
 
 
 def _with_ids(found: str) -> str:
