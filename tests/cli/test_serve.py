@@ -52,7 +52,7 @@ def test_what_contradicts_itself(kebab: Kebab, tmp_path: Path) -> None:
     assert "no folder to watch" in kebab("serve", "--watch").err
     (kebab.data / "serve.token").chmod(0o644)
     assert "others may read" in kebab("serve").err
-    kebab("source", "add", str(tmp_path))
+    kebab("source", "add", str(tmp_path), "--yes")
     assert "nots" in kebab("serve", "--source", "nots").err
 
 

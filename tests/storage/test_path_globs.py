@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab_tui.domain.text import display_path, glob_problem, glob_regex
-from kebab_tui.storage.sqlite import path_globs, step_scale
+from kebab_tui.storage.sqlite import path_globs, step_0010
 from kebab_tui.storage.sqlite.connection import _register_functions
 
 PATHS = (
@@ -40,7 +40,7 @@ def connection() -> Iterator[sqlite3.Connection]:
     made = sqlite3.connect(":memory:")
     _register_functions(made)
     made.execute("CREATE TABLE documents(doc_id TEXT PRIMARY KEY, path TEXT, mtime_ns INTEGER)")
-    for statement in step_scale.TABLES.split(";\n"):
+    for statement in step_0010.TABLES.split(";\n"):
         if "INDEX" in statement:
             made.execute(statement)
     yield made

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import SearchFilters, SearchQuery
-from kebab_tui.storage.sqlite import schema, version_schema
+from kebab_tui.storage.sqlite import schema, step_0009
 from kebab_tui.workspace import Callbacks
 from tests.repositories import commit, needs_git
+from tests.upgrade.undoing import back_to
 from tests.vault import Vault, index_in
 
 
@@ -21,14 +21,7 @@ def test_an_index_of_before_versions(tmp_path: Path) -> None:
     vault.ingest()
     vault.workspace.close()
     database = vault.data / "kebab.sqlite"
-    before = max(step for step in schema.VIEWS if step < version_schema.STEP)
-    with sqlite3.connect(database) as connection:
-        connection.execute("DROP TABLE version_documents")
-        connection.execute(
-            "DELETE FROM _sqlite_migrations WHERE name = ?", (f"{version_schema.STEP:04}_versions",)
-        )
-        connection.execute(f"PRAGMA user_version = {before}")
-    connection.close()
+    back_to(step_0009.STEP - 1, database)
     bytes_before = database.read_bytes()
     hits = vault.workspace.search(SearchQuery("kettle", "lexical")).hits
     assert [hit.text for hit in hits] == ["# Note\n\nnew kettle"]

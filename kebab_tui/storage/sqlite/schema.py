@@ -20,9 +20,9 @@ from collections.abc import Mapping
 from zlib import crc32
 
 from kebab_tui.domain.text import RECIPE_VERSION
-from kebab_tui.storage.sqlite import step_0008, step_scale, version_schema
+from kebab_tui.storage.sqlite import step_0008, step_0009, step_0010
 
-SCHEMA_VERSION = step_scale.VERSION
+SCHEMA_VERSION = step_0010.VERSION
 APPLICATION_ID = 0x6B656261  # "keba"
 GRAMS_VERSION = 2
 
@@ -319,8 +319,8 @@ FROM main.documents d JOIN main.sources s ON s.source_id = d.source_id;
     + SQL_VIEWS.replace("CREATE VIEW", "CREATE TEMP VIEW"),
     7: "CREATE TEMP VIEW embeddings AS SELECT *, 0 AS parts_version FROM main.embeddings;\n",
     8: step_0008.VIEW,
-    version_schema.STEP: version_schema.OLDER_VIEW,
-    step_scale.VERSION: step_scale.VIEWS,
+    step_0009.STEP: step_0009.OLDER_VIEW,
+    step_0010.VERSION: step_0010.VIEWS,
 }
 """For each step that changed tables: TEMP views that give a reader of the schema before it those after it.
 
@@ -425,17 +425,17 @@ def migrate(connection: sqlite3.Connection) -> None:
         for statement in step_0008.STATEMENTS:
             db.execute(statement)
 
-    @steps(name=f"{version_schema.STEP:04}_versions")
+    @steps(name=f"{step_0009.STEP:04}_versions")
     def versions(db: Database) -> None:
-        for statement in statements_of(version_schema.TABLE):
+        for statement in statements_of(step_0009.TABLE):
             db.execute(statement)
-        db.execute(f"PRAGMA user_version = {version_schema.STEP}")
+        db.execute(f"PRAGMA user_version = {step_0009.STEP}")
 
-    @steps(name=step_scale.NAME)
+    @steps(name=step_0010.NAME)
     def scale(db: Database) -> None:
-        for statement in statements_of(step_scale.TABLES):
+        for statement in statements_of(step_0010.TABLES):
             db.execute(statement)
-        db.execute(f"PRAGMA user_version = {step_scale.VERSION}")
+        db.execute(f"PRAGMA user_version = {step_0010.VERSION}")
 
     # Always our own connection: sqlite_utils might choose another SQLite.
     steps.apply(Database(connection))
