@@ -21,7 +21,7 @@ def test_an_index_of_before_versions(tmp_path: Path) -> None:
     vault.ingest()
     vault.workspace.close()
     database = vault.data / "kebab.sqlite"
-    back_to(step_0009.STEP - 1, database)
+    back_to(step_0009.VERSION - 1, database)
     bytes_before = database.read_bytes()
     hits = vault.workspace.search(SearchQuery("kettle", "lexical")).hits
     assert [hit.text for hit in hits] == ["# Note\n\nnew kettle"]

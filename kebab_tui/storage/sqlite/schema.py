@@ -16,13 +16,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from kebab_tui.domain.text import RECIPE_VERSION
 from kebab_tui.storage.sqlite import step_0008, step_0009, step_0010
 
-SCHEMA_VERSION = step_0010.VERSION
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+_STEPS = (step_0008, step_0009, step_0010)
+SCHEMA_VERSION = _STEPS[-1].VERSION
 APPLICATION_ID = 0x6B656261  # "keba"
 GRAMS_VERSION = 2
 
@@ -318,9 +323,7 @@ FROM main.documents d JOIN main.sources s ON s.source_id = d.source_id;
     "CREATE TEMP VIEW documents AS SELECT *, '' AS dated, '' AS dated_by FROM main.documents;\n"
     + SQL_VIEWS.replace("CREATE VIEW", "CREATE TEMP VIEW"),
     7: "CREATE TEMP VIEW embeddings AS SELECT *, 0 AS parts_version FROM main.embeddings;\n",
-    8: step_0008.VIEW,
-    step_0009.STEP: step_0009.OLDER_VIEW,
-    step_0010.VERSION: step_0010.VIEWS,
+    **{step.VERSION: step.VIEW for step in _STEPS},
 }
 """For each step that changed tables: TEMP views that give a reader of the schema before it those after it.
 
@@ -350,6 +353,15 @@ def lexical_version(signature: str, made_by: str) -> str:
     """The version in keyword results: schema, index configuration, parser and chunker."""
     mixed = crc32(f"{signature}/{made_by}".encode())
     return f"fts{SCHEMA_VERSION}-{mixed:08x}"
+
+
+def _step(version: int, tables: str) -> Callable[[Database], None]:
+    def apply(db: Database) -> None:
+        for statement in statements_of(tables):
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version = {version}")
+
+    return apply
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -420,22 +432,8 @@ def migrate(connection: sqlite3.Connection) -> None:
         db.execute("ALTER TABLE embeddings ADD COLUMN parts_version INTEGER NOT NULL DEFAULT 0")
         db.execute("PRAGMA user_version = 7")
 
-    @steps(name=step_0008.NAME)
-    def use_of_sources(db: Database) -> None:
-        for statement in step_0008.STATEMENTS:
-            db.execute(statement)
-
-    @steps(name=f"{step_0009.STEP:04}_versions")
-    def versions(db: Database) -> None:
-        for statement in statements_of(step_0009.TABLE):
-            db.execute(statement)
-        db.execute(f"PRAGMA user_version = {step_0009.STEP}")
-
-    @steps(name=step_0010.NAME)
-    def scale(db: Database) -> None:
-        for statement in statements_of(step_0010.TABLES):
-            db.execute(statement)
-        db.execute(f"PRAGMA user_version = {step_0010.VERSION}")
+    for step in _STEPS:
+        steps(name=step.NAME)(_step(step.VERSION, step.TABLES))
 
     # Always our own connection: sqlite_utils might choose another SQLite.
     steps.apply(Database(connection))

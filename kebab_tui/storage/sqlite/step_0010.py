@@ -1,4 +1,4 @@
-"""The schema step for a million passages: indexes on time and path, and the top lists of common words.
+"""Schema step 10, for a million passages: indexes on time and path, and the top lists of common words.
 
 `documents_by_time` lists the latest notes; `documents_by_path` has the paths of all notes side by side, for
 `path:`; `documents_by_odd_path` those that `path_globs` leaves to Python. `top_lists` has the best passages
@@ -26,8 +26,8 @@ CREATE TABLE top_lists(
 ) WITHOUT ROWID;
 """
 
-VIEWS = """
+VIEW = """
 CREATE TEMP VIEW top_lists AS
 SELECT '' AS word, '' AS weights, 0 AS revision, 0.0 AS average_length, 0.0 AS bound, '' AS rows WHERE 0;
 """
-"""What a reader of an older schema sees of the table."""
+"""What a reader of an earlier schema reads instead."""
