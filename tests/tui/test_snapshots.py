@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
@@ -267,10 +268,18 @@ async def test_the_first_folder_is_being_read(look_at: Look, tmp_path: Path) -> 
 async def test_a_large_folder_is_asked_about(look_at: Look, vault: Path) -> None:
     found = FolderCount("/usr", 12_431, OtherFiles(110_202), 236.0, complete=True)
 
+    is_painted = threading.Event()
+
+    def count(*_: object) -> FolderCount:
+        assert is_painted.wait(120)
+        return found
+
     def workspace() -> Proxy:
-        return Proxy(vault / "data", count_folder=lambda *_: found, must_ask=lambda *_: True)
+        return Proxy(vault / "data", count_folder=count, must_ask=lambda *_: True)
 
     async def asked(pilot: Screen, app: KebabApp) -> None:
+        await until(pilot, lambda: "Reading your notes" in painted(app) and "quit" in painted(app))
+        is_painted.set()
         await until(pilot, lambda: "about 4 min" in painted(app))
 
     app = kebab(vault / "data", workspace, folders=("/usr",))

@@ -68,6 +68,7 @@ _LANGUAGE = (
     ("-tag:x -path:old", "Without the tag; outside the path"),
     ("path:notes/**", "Below a folder; * matches within one folder"),
     ("in:work", "In one of your folders, by its name in F12"),
+    ("version:v1.2", "In a version of your folders, read from git"),
     ("title:plan heading:goals", "A word in the title, in a heading"),
     ("type:markdown lang:ko", "By type, by language"),
     ("kind:code trust:primary", "By kind of passage, by trust"),
