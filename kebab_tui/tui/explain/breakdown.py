@@ -128,7 +128,7 @@ def _stages(response: SearchResponse) -> Iterator[Row]:
     if not response.stages:
         return
     times, total = format_sum([stage.milliseconds for stage in response.stages], 1)
-    rows = [[Segment(name, "heading" if name == "stage" else "muted") for name in ("stage", "left", "ms")]]
+    rows = [[Segment(name, "heading" if name == "stage" else "muted") for name in ("stage", "kept", "ms")]]
     for stage, milliseconds in zip(response.stages, times, strict=True):
         left = "" if stage.kept is None else f"{stage.kept:,}"
         rows.append([Segment(stage.name), Segment(left), Segment(milliseconds)])
