@@ -197,7 +197,7 @@ def search(invocation: Invocation, /, name: str, query: tuple[str, ...], limit: 
 @shared_options
 @pass_invocation
 def list_(invocation: Invocation, /, **given: Any) -> None:
-    """List the folders, with their indexed notes and passages, their score from 0 to 10 and their versions."""
+    """List the folders: indexed notes and passages, a score from 0 to 10, versions."""
     form = chosen_format(given)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         sources = workspace.sources()
