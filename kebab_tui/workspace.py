@@ -911,9 +911,14 @@ class Workspace:
 
     def versions(self, source: str = "") -> list[Version]:
         """The same, with what has become of their tags, branches and folders. Runs git."""
+        return self.compared_versions(self.stored_versions(source))
+
+    @staticmethod
+    def compared_versions(versions: Sequence[Version]) -> list[Version]:
+        """These versions, with what has become of their tags, branches and folders. Runs git."""
         from kebab_tui.indexing.versions import compared
 
-        return compared(self.stored_versions(source))
+        return compared(versions)
 
     def add_versions(
         self, source: SourceId, names: Sequence[str], glob: str, last: int, callbacks: Callbacks

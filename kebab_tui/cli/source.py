@@ -27,7 +27,7 @@ from kebab_tui.domain.ids import SourceId
 from kebab_tui.workspace import Callbacks, Workspace
 
 _NAME = re.compile(r"\w[\w.-]{0,63}")
-_COLUMNS = ("id", "state", "notes", "passages", "title", "folder", "versions")
+_COLUMNS = ("id", "state", "notes", "passages", "title", "folder", "score", "versions")
 _FOUND_COLUMNS = ("id", "score", "source score", "hits", "passages", "title", "folder")
 _SHOWN_VERSIONS = 3
 _NEXT = """\
@@ -197,7 +197,7 @@ def search(invocation: Invocation, /, name: str, query: tuple[str, ...], limit: 
 @shared_options
 @pass_invocation
 def list_(invocation: Invocation, /, **given: Any) -> None:
-    """List the folders, with their number of indexed notes and passages."""
+    """List the folders: indexed notes and passages, a score from 0 to 10, versions."""
     form = chosen_format(given)
     with closing(Workspace(invocation.settings, invocation.data_dir)) as workspace:
         sources = workspace.sources()
@@ -231,6 +231,7 @@ def list_(invocation: Invocation, /, **given: Any) -> None:
                 str(found.chunks),
                 found.title,
                 found.root,
+                f"{Workspace.source_score(found):.1f}" if found.state == "indexed" else "-",
                 _shortened(labels[found.source_id]),
             )
             for found in sources

@@ -180,7 +180,7 @@ def test_an_empty_file_in_its_place_is_a_lost_index_too(lost: Kebab) -> None:
 
 
 def test_a_lost_index_still_knows_its_folders(lost: Kebab, notes: Path) -> None:
-    assert lost("source", "list").out == f"notes\tnew\t0\t0\tnotes\t{notes}\t-\n"
+    assert lost("source", "list").out == f"notes\tnew\t0\t0\tnotes\t{notes}\t-\t-\n"
 
 
 @pytest.mark.parametrize("verb", ["list", "inspect port.md", "open --print port.md:L1"])

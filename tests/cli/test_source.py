@@ -41,7 +41,7 @@ def test_a_source_is_called_after_its_folder(kebab: Kebab, notes: Path) -> None:
 
 def test_a_list_in_a_pipe_is_tabs_without_a_header(kebab: Kebab, notes: Path) -> None:
     kebab("ingest", str(notes))
-    assert kebab("source", "list").out == f"notes\tindexed\t3\t3\tnotes\t{notes}\t-\n"
+    assert kebab("source", "list").out == f"notes\tindexed\t3\t3\tnotes\t{notes}\t1.0\t-\n"
 
 
 def test_a_list_as_text_is_a_paragraph_for_each(kebab: Kebab, notes: Path, tmp_path: Path) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import NotFoundError
 from kebab_tui.domain.ids import SourceId
+from kebab_tui.domain.versions import Version
 from kebab_tui.indexing.lookup import ListedFile, StateOfFile
 from kebab_tui.indexing.status import LiveState
 from kebab_tui.search.completions import Completions, completions_of
@@ -49,6 +50,10 @@ class Listing:
         self.error = ""
         self.has_index = True
         self.state: LiveState | None = None
+        self.versions: list[Version] = []
+        self.compared: dict[Version, Version] = {}
+        self.git = threading.Event()
+        self.git.set()
 
     def sources(self) -> list[Source]:
         return [Source(NOTES, "notes", "/notes", state="indexed")]
@@ -59,6 +64,13 @@ class Listing:
     @staticmethod
     def source_score(source: Source) -> float:
         return 1.0
+
+    def stored_versions(self) -> list[Version]:
+        return self.versions
+
+    def compared_versions(self, versions: Sequence[Version]) -> list[Version]:
+        assert self.git.wait(60)
+        return [self.compared.get(one, one) for one in versions]
 
     def live(self) -> LiveState | None:
         return self.state
@@ -80,6 +92,13 @@ class Listing:
 
     def change_check(self) -> Callable[[], bool]:
         return lambda: True
+
+    def watch_changes(self, changed: Callable[[], None]) -> Listing:
+        return self
+
+    def keep(self) -> None: ...
+
+    def close(self) -> None: ...
 
     def warm_up(self, *, by_meaning: bool) -> Iterator[None]:
         return iter(())

@@ -243,7 +243,7 @@ def test_an_error_about_a_hostile_name_is_as_harmless(start: Start, tmp_path: Pa
     with closing(Workspace(Settings(), str(data))) as workspace:
         workspace.ingest([str(notes)], Callbacks())
     behind = start(str(around), "--data-dir", str(data))
-    behind.wait_for("not indexed")
+    behind.wait_for("in: ")
     leave(behind)
     before = start(f"{around}/nothing", "--data-dir", str(data))
     before.end()

@@ -12,6 +12,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from kebab_tui.domain.versions import Version
 from kebab_tui.editor import EditorError
 from kebab_tui.indexing.status import FolderState, LiveState
 from kebab_tui.settings.settings import Settings
@@ -270,6 +271,31 @@ async def test_a_changed_watch_state_of_a_folder_is_shown_at_once() -> None:
         host.listing.state = LiveState(1, (paused,))
         await wait(pilot, lambda: "missing: the folder is not there" in painted(host))
         assert host.listing.looks == 1
+
+
+async def test_versions_come_at_once_and_what_became_of_them_while_git_answers() -> None:
+    kept = Version(NOTES, "v1", "git", "/notes/.git", commit="1a2b3c4d", notes=3)
+    listing = Listing(some_files())
+    listing.versions = [kept]
+    listing.compared = {kept: replace(kept, health="moved", now="5d6e7f8a")}
+    listing.git.clear()
+    host = Host(listing)
+    async with host.run_test(size=(100, 30)) as pilot:
+        await all_there(pilot, host)
+        assert "v1  3 notes  1a2b3c4d" in painted(host)
+        await pilot.press("up")
+        await wait(pilot, lambda: host.page.files.selected == kept)
+        listing.git.set()
+        await wait(pilot, lambda: "v1 moved: 1a2b3c4 → 5d6e7f8" in painted(host))
+        await pilot.press("enter")
+        await wait(pilot, lambda: "in:notes version:v1" in painted(host))
+        await pilot.press("alt+p")
+        await wait(pilot, lambda: "select its line" in painted(host))
+        await pilot.press("alt+d")
+        await wait(pilot, lambda: "kebab source version remove notes v1" in painted(host))
+        assert host.screen is host.page, "nothing happens to the folder"
+        await pilot.press("up", "enter")
+        await wait(pilot, lambda: "▶ notes" in painted(host) and "moved:" not in painted(host))
 
 
 async def test_an_engine_error_is_shown_and_the_table_stays() -> None:

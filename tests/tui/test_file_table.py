@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from kebab_tui.domain.document import Source
 from kebab_tui.domain.ids import SourceId
+from kebab_tui.domain.versions import Version
 from kebab_tui.indexing.status import FolderState, LiveState
 from kebab_tui.tui.screens.file_table import (
     STATES,
@@ -87,7 +89,9 @@ def test_the_filter_takes_words_of_path_state_and_reason(text: str, found: list[
     table = a_table()
     table.filter(text)
     entries = (table.entry(y) for y in range(len(table)))
-    assert [entry.path for entry in entries if not isinstance(entry, Heading | Folder | None)] == found
+    assert [
+        entry.path for entry in entries if not isinstance(entry, Heading | Folder | Version | None)
+    ] == found
 
 
 def test_a_filter_opens_what_is_closed_and_counts_what_it_leaves() -> None:
@@ -179,10 +183,45 @@ def test_the_watch_state_replaces_the_state_in_the_index() -> None:
     ]  # fmt: skip
 
 
+def a_version(label: str, **facts: Any) -> Version:
+    return Version(SourceId("notes"), label, "git", "/home/notes/.git", **facts)
+
+
+def test_versions_are_below_their_folder_and_many_of_them_are_folded() -> None:
+    moved = {"health": "moved", "commit": "1a2b3c4d5e", "now": "5d6e7f8a", "ref": "refs/tags/v1"}
+    versions = (
+        a_version("v1", notes=1, **moved),
+        a_version("2024-한글", notes=1_200, commit="aaaabbbbccccdddd"),
+    )
+    table = a_table()
+    table.folders = (
+        Folder("notes", "/home/notes", "watched", notes=12, versions=versions),
+        Folder("a", "/a", "polled"),
+    )
+    assert lines(table)[:5] == [
+        "  ▼ notes  12 notes  watched  2 versions  /home/notes",
+        "      v1              1 note  v1 moved: 1a2b3c4 → 5d6e7f8",
+        "      2024-한글  1,200 notes  aaaabbbbcccc",
+        "    a       0 notes  polled               /a",
+        "  ▼ Failed (1): could not be read",
+    ]
+    detail = " ".join(row_text(row) for row in detail_rows(table.entry(1), 300, 3))
+    assert "notes@v1 of /home/notes/.git" in detail and "kebab source version refresh notes v1" in detail
+    assert table.find(versions[1]) == SelectableRow("folder", 2)
+    table.fold_versions(table.folders[0])
+    assert lines(table)[0].startswith("  ▶ notes") and lines(table)[1].startswith("    a ")
+    table.folders = (replace(table.folders[0], name="many", versions=versions * 3),)
+    assert (lines(table)[0][:8], table.top_height) == ("  ▶ many", 1), "the files stay in view"
+
+
 @pytest.mark.parametrize("width", [1, 5, 16, 30, 80, 400])
 def test_rows_keep_their_width_whatever_a_name_holds(width: int) -> None:
     table = a_table()
-    table.folders = (Folder(HOSTILE, HOSTILE, "polling", HOSTILE), Folder("a", "/a", "live"))
+    hostile = Version(SourceId(HOSTILE), HOSTILE, "folder", HOSTILE, health="unreadable", reason=HOSTILE)
+    table.folders = (
+        Folder(HOSTILE, HOSTILE, "polling", HOSTILE, versions=(hostile,)),
+        Folder("a", "/a", "live"),
+    )
     table.add(a_file(HOSTILE, state, HOSTILE, HOSTILE, HOSTILE) for state in STATES)
     table.add([a_file("한글 노트/" * 30 + "끝.md", "failed", "권한이 없습니다")])
     table.fold("ok")

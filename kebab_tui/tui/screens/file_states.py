@@ -1,4 +1,4 @@
-"""The health page: all files of the folders with their state and the reason, problems first.
+"""The health page: the folders with their versions, then all files with their state, problems first.
 
 The engine thread scans the folders. The first scan reports its files in batches, and the
 cursor stays on its file; a later one reports a whole table, so that nothing flickers. The
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ from textual.widgets import Input
 
 from kebab_tui.domain.errors import Failure, KebabError, defect, failure_of
 from kebab_tui.domain.ids import SourceId
+from kebab_tui.domain.versions import Version
 from kebab_tui.tui.actions import Actions, ScreenName, bind, first_key
 from kebab_tui.tui.screens.file_table import (
     FileList,
@@ -65,7 +68,7 @@ class ScanStarted(Message):
 
 @dataclass
 class FoldersChanged(Message):
-    """The watch state of a folder has changed."""
+    """The watch state of a folder has changed, or what is known of its versions."""
 
     folders: tuple[Folder, ...]
 
@@ -155,9 +158,7 @@ class FileStatesScreen(ModalScreen[None]):
 
     @on(FoldersChanged)
     def _folders_changed(self, message: FoldersChanged) -> None:
-        table = self.files.table
-        table.folders = message.folders
-        self.files.show(table)
+        self.files.show_folders(message.folders)
 
     @on(FilesScanned)
     def _files_scanned(self, message: FilesScanned) -> None:
@@ -209,7 +210,7 @@ class FileStatesScreen(ModalScreen[None]):
         self.set_focus(self.query_one(Input))
 
     async def action_open(self) -> None:
-        """Open the file under the cursor, or fold a heading."""
+        """Open the file under the cursor, or fold a heading or the versions of a folder."""
         if self.focused is self.typing_box:
             await self.typing_box.action_submit()  # comes after the text typed before it
         else:
@@ -217,10 +218,13 @@ class FileStatesScreen(ModalScreen[None]):
 
     def _open_selected(self) -> None:
         chosen = self.files.selected
-        if isinstance(chosen, Heading):
+        if isinstance(chosen, Heading | Folder):
             self.files.fold()
             return
-        if chosen is None or isinstance(chosen, Folder):
+        if isinstance(chosen, Version):
+            self._show_message(f"search it with in:{chosen.source} version:{chosen.label}")
+            return
+        if chosen is None:
             return
         if not os.path.isfile(chosen.location):
             what = "a folder" if os.path.isdir(chosen.location) else "no longer there"
@@ -239,12 +243,18 @@ class FileStatesScreen(ModalScreen[None]):
 
     def action_pause(self) -> None:
         """Pause the selected folder, or watch it again."""
-        if (folder := self._chosen_folder()) is not None and folder.use != "removed":
+        if isinstance(chosen := self.files.selected, Version):
+            self._show_message(f"versions are not watched; to pause {chosen.source}, select its line")
+        elif (folder := self._chosen_folder()) is not None and folder.use != "removed":
             resumes = folder.use == "paused"
             self._use(folder, "watched" if resumes else "paused", "resuming" if resumes else "pausing")
 
     async def action_remove(self) -> None:
         """Ask before the selected folder leaves the index."""
+        if isinstance(chosen := self.files.selected, Version):
+            label = shlex.quote(chosen.label)
+            self._show_message(f"to remove it: kebab source version remove {chosen.source} {label}")
+            return
         folder = self._chosen_folder()
         if folder is None or folder.use == "removed":
             return
@@ -331,6 +341,9 @@ class FileScan:
     def __init__(self, post: Callable[[Message], object]) -> None:
         self._post = post
         self._folders: tuple[Folder, ...] = ()
+        self._stored: list[Version] = []
+        self._compared: dict[Version, Version] = {}
+        """What has become of each stored version, as far as it is known."""
         self.is_requested = False
 
     def steps(self, workspace: Workspace) -> Iterator[bool]:
@@ -340,9 +353,12 @@ class FileScan:
             self.is_requested = False
             revision, began = _revision(workspace), time.monotonic()
             try:
-                self._folders = _folders(workspace)
+                problem = self._read_versions(workspace)
+                self._folders = self._list_folders(workspace)
                 yield from self._first_scan(workspace) if is_first else self._later_scan(workspace)
                 is_first = False
+                if problem is not None:
+                    raise problem
             except Exception as error:  # noqa: BLE001 - a defect must not leave the page scanning for ever
                 self._post(ScanDone(failure=failure_of(error) or defect(error)))
             end = time.monotonic()
@@ -373,27 +389,47 @@ class FileScan:
         table.add(files)
         self._post(ScanDone(table))
 
+    def _read_versions(self, workspace: Workspace) -> KebabError | None:
+        """Read the stored versions, and have them compared in a thread: git may be slow to answer."""
+        try:
+            self._stored = stored = workspace.stored_versions()
+        except KebabError as error:
+            return error
+
+        def compare() -> None:
+            try:
+                found = workspace.compared_versions(stored)
+                self._compared = dict(zip(stored, found, strict=True))  # `_wait` shows it
+            except Exception as error:  # noqa: BLE001 - a defect is shown, too
+                self._post(ScanDone(failure=failure_of(error) or defect(error)))
+
+        if stored:
+            threading.Thread(target=compare, name="versions", daemon=True).start()
+        return None
+
+    def _list_folders(self, workspace: Workspace) -> tuple[Folder, ...]:
+        versions = [self._compared.get(one, one) for one in self._stored]
+        live, removed = workspace.live(), workspace.removed_sources()
+        return folders_of(workspace.sources(), live, removed, workspace.source_score, versions)
+
+    def _post_changed(self, workspace: Workspace) -> None:
+        folders = self._list_folders(workspace)
+        if folders != self._folders:
+            self._folders = folders
+            self._post(FoldersChanged(folders))
+
     def _wait(self, workspace: Workspace, revision: int, rested_at: float) -> Iterator[bool]:
         """Wait for a request, or for a commit and the end of the rest; report changes of the watch."""
-        poll_at = 0.0
+        poll_at, compared = 0.0, self._compared
         while not self.is_requested:
             yield False
-            if (now := time.monotonic()) < poll_at:
+            if (now := time.monotonic()) < poll_at and compared is self._compared:
                 continue
-            poll_at = now + _POLL_S
+            poll_at, compared = now + _POLL_S, self._compared
             with contextlib.suppress(KebabError):  # the next scan reports it
-                folders = _folders(workspace)
-                if folders != self._folders:
-                    self._folders = folders
-                    self._post(FoldersChanged(folders))
+                self._post_changed(workspace)
             if now >= rested_at and _revision(workspace) != revision:
                 return
-
-
-def _folders(workspace: Workspace) -> tuple[Folder, ...]:
-    return folders_of(
-        workspace.sources(), workspace.live(), workspace.removed_sources(), workspace.source_score
-    )
 
 
 def _revision(workspace: Workspace) -> int:

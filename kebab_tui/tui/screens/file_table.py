@@ -1,4 +1,4 @@
-"""The table of the health page: files grouped by state, folded and filtered; its rows and its list.
+"""The table of the health page: folders with their versions, files grouped by state; its rows and its list.
 
 Files are added as they arrive, problems first; a `SelectableRow` names a place that stays
 valid while files arrive above it. Each row is made on access, so that a table of a hundred
@@ -17,6 +17,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from kebab_tui.domain.document import Source, SourceUse
+from kebab_tui.domain.versions import Version
 from kebab_tui.tui.screens.framed import highlighted
 from kebab_tui.tui.widgets.segments import (
     CURSOR,
@@ -76,8 +77,11 @@ _CONDITIONS = {
     "missing": "missing",
 }
 _LONGEST_NAME, _LONGEST_STATE = 24, 36
+_MOST_OPEN = 5
+"""More versions than these are folded until the user unfolds them: the files stay in view."""
 _LEAST_ROOT = 12
 _GUTTER = 2
+_SHORT = 12
 _LEAST_REASON = 12
 
 
@@ -104,6 +108,7 @@ class Folder:
     score: float | None = None
     """How established it is, from 0 to 10; None before it is indexed."""
     use: SourceUse = "watched"
+    versions: tuple[Version, ...] = ()
 
     @property
     def is_ok(self) -> bool:
@@ -111,13 +116,13 @@ class Folder:
 
 
 class SelectableRow(NamedTuple):
-    """A folder, a heading (`place` -1) or a file below it, independent of the rows above."""
+    """A folder or version, a heading (`place` -1) or a file below it, independent of the rows above."""
 
     state: StateOfFile | Literal["folder"]
     place: int = -1
 
 
-Entry: TypeAlias = "Heading | Folder | ListedFile"
+Entry: TypeAlias = "Heading | Folder | Version | ListedFile"
 
 
 def folders_of(
@@ -125,6 +130,7 @@ def folders_of(
     live: LiveState | None,
     removed: Iterable[Source] = (),
     score: Callable[[Source], float] | None = None,
+    versions: Sequence[Version] = (),
 ) -> tuple[Folder, ...]:
     """How each source is watched; without a watcher, its state in the index. Removed sources are last."""
     watched = {folder.source: folder for folder in live.folders} if live is not None else {}
@@ -136,7 +142,8 @@ def folders_of(
             count = f"{number:,} {'folder' if number == 1 else 'folders'}" if number else ""
             state, reason = _KINDS[watch.kind], watch.reason or count
         rated = score(source) if score is not None and source.state == "indexed" else None
-        facts = source.documents, source.chunks, rated, source.use
+        own = tuple(one for one in versions if one.source == source.source_id)
+        facts = source.documents, source.chunks, rated, source.use, own
         folders.append(Folder(source.source_id, source.root, state, reason, *facts))
     gone = (Folder(one.source_id, one.root, "removed", use="removed") for one in removed)
     return (*folders, *gone)
@@ -153,10 +160,44 @@ class _Group:
 
 class HealthTable:
     def __init__(self) -> None:
-        self.folders: tuple[Folder, ...] = ()
+        self._folders: tuple[Folder, ...] = ()
+        self._top: tuple[Folder | Version, ...] = ()
+        self._toggled: frozenset[str] = frozenset()
+        """The folders whose versions the user has folded or unfolded."""
         self._groups: dict[StateOfFile, _Group] = {state: _Group() for state in STATES}
         self._open: frozenset[StateOfFile] = frozenset(state for state in STATES if state != "ok")
         self._words: tuple[str, ...] = ()
+
+    @property
+    def folders(self) -> tuple[Folder, ...]:
+        return self._folders
+
+    @folders.setter
+    def folders(self, folders: tuple[Folder, ...]) -> None:
+        self._folders = folders
+        top: list[Folder | Version] = []
+        for folder in folders:
+            top.append(folder)
+            if self.shows_versions(folder):
+                top.extend(folder.versions)
+        self._top = tuple(top)
+
+    @property
+    def top_height(self) -> int:
+        """The number of rows above the files."""
+        return len(self._top)
+
+    def shows_versions(self, folder: Folder) -> bool:
+        is_open = len(folder.versions) <= _MOST_OPEN
+        return bool(folder.versions) and is_open != (folder.name in self._toggled)
+
+    def folder_of(self, version: Version) -> Folder:
+        return next(one for one in self.folders if one.name == version.source)
+
+    def fold_versions(self, folder: Folder) -> None:
+        """Fold or unfold the versions of a folder."""
+        self._toggled ^= {folder.name}
+        self.folders = self.folders
 
     def add(self, files: Iterable[ListedFile]) -> None:
         for file in files:
@@ -186,6 +227,8 @@ class HealthTable:
     def copy_view(self, other: HealthTable) -> None:
         """Copy the folds and the filter of another table."""
         self._open = other._open
+        self._toggled = other._toggled
+        self.folders = self.folders
         self.filter(" ".join(other._words))
 
     def count(self, state: StateOfFile) -> int:
@@ -200,7 +243,7 @@ class HealthTable:
         return bool(self._words)
 
     def __len__(self) -> int:
-        return len(self.folders) + sum(map(self._height, STATES))
+        return len(self._top) + sum(map(self._height, STATES))
 
     def entry(self, y: int) -> Entry | None:
         spot = self.spot(y)
@@ -208,7 +251,7 @@ class HealthTable:
 
     def at(self, spot: SelectableRow) -> Entry:
         if spot.state == "folder":
-            return self.folders[spot.place]
+            return self._top[spot.place]
         group = self._groups[spot.state]
         if spot.place >= 0:
             return group.shown[spot.place]
@@ -216,9 +259,9 @@ class HealthTable:
 
     def spot(self, y: int) -> SelectableRow | None:
         """The row `y` as a stable place."""
-        if 0 <= y < len(self.folders):
+        if 0 <= y < len(self._top):
             return SelectableRow("folder", y)
-        y -= len(self.folders)
+        y -= len(self._top)
         for state in STATES:
             height = self._height(state)
             if 0 <= y < height:
@@ -228,7 +271,7 @@ class HealthTable:
 
     def row_of(self, spot: SelectableRow) -> int:
         """The present row of a place; the nearest row if it does not exist any more."""
-        y = len(self.folders)
+        y = len(self._top)
         if spot.state == "folder":
             return max(min(spot.place, y - 1), 0)
         for state in STATES:
@@ -238,10 +281,10 @@ class HealthTable:
             y += height
         raise AssertionError(spot)
 
-    def find(self, file: ListedFile | Folder) -> SelectableRow | None:
-        """The place of the same folder or file in this table, maybe in another state."""
-        if isinstance(file, Folder):
-            places = (place for place, one in enumerate(self.folders) if one.name == file.name)
+    def find(self, file: ListedFile | Folder | Version) -> SelectableRow | None:
+        """The place of the same folder, version or file in this table, maybe in another state."""
+        if isinstance(file, Folder | Version):
+            places = (place for place, one in enumerate(self._top) if _name(one) == _name(file))
             return next((SelectableRow("folder", place) for place in places), None)
         for state in (file.state, *STATES):
             for place, one in enumerate(self._groups[state].shown):
@@ -259,6 +302,10 @@ class HealthTable:
         return self.is_filtered or state in self._open
 
 
+def _name(entry: Folder | Version) -> str:
+    return entry.name if isinstance(entry, Folder) else entry.version_id
+
+
 def reason_of(file: ListedFile) -> str:
     return f"{file.reason} {file.rule_at}: {file.rule}" if file.rule_at else file.reason
 
@@ -272,7 +319,7 @@ class HealthRows:
     cursor: int | None = None
 
     def __len__(self) -> int:
-        only_folders = len(self.table) == len(self.table.folders)
+        only_folders = len(self.table) == self.table.top_height
         return len(self.table) + only_folders  # the last row reports that there are no files
 
     def __getitem__(self, y: int, /) -> Row:
@@ -284,7 +331,9 @@ class HealthRows:
         gutter = Segment(mark.ljust(_GUTTER), "heading")
         space = self.width - _GUTTER
         if isinstance(entry, Folder):
-            return (gutter, *_folder_row(entry, space, self.table.folders))
+            return (gutter, *_folder_row(entry, space, self.table))
+        if isinstance(entry, Version):
+            return (gutter, *_version_row(entry, space, self.table.folder_of(entry).versions))
         if isinstance(entry, Heading):
             return (gutter, *_heading_row(entry, space))
         name = entry.path or "."
@@ -304,6 +353,8 @@ def detail_rows(entry: Entry | None, width: int, height: int) -> Sequence[Row]:
         if entry.use != "removed":
             facts.append(f"{entry.notes:,} notes, {entry.passages:,} passages")
         return list(paragraph(one_line(f" {DOT} ".join(facts)), width, "muted"))[:height]
+    if isinstance(entry, Version):
+        return _version_detail(entry, width)[:height]
     path = (Segment(cut_path(sanitize_line(entry.location), width), "heading"),)
     reason = reason_of(entry)
     if not reason.startswith(entry.state):
@@ -326,10 +377,55 @@ def _state(folder: Folder) -> str:
     return f"{folder.state}: {folder.reason}" if folder.reason else folder.state
 
 
-def _folder_row(folder: Folder, width: int, among: Sequence[Folder]) -> Row:
-    """Name, notes, state and score in the columns of all folders; the path if there is space for it."""
-    cells = [(cut(text, width), role) for text, role in _folder_cells(folder)]
-    widths = [max(cell_len(texts[place][0]) for texts in map(_folder_cells, among)) for place in range(4)]
+def _version_detail(version: Version, width: int) -> list[Row]:
+    """Its place and what was read of it; then what has become of it, and the command for that."""
+    name = f"{version.version_id} of {version.place}"
+    if version.prefix:
+        name += f", {version.prefix}"
+    facts = [f"{version.notes:,} notes, {version.passages:,} passages"]
+    if version.commit:
+        facts.append(f"{version.ref or 'commit'} at {version.commit[:_SHORT]}")
+    facts.append(version.remark)
+    if version.health == "moved":
+        facts.append(f"`kebab source version refresh {version.source} {version.label}` reads it again")
+    text = f" {DOT} ".join(fact for fact in facts if fact)
+    first = (Segment(cut(sanitize_line(name), width), "heading"),)
+    return [first, *paragraph(one_line(text), width, "muted" if version.health == "ok" else "warning")]
+
+
+def _version_row(version: Version, width: int, among: Sequence[Version]) -> Row:
+    """Label and notes in the columns of the versions of its folder; its state, else its commit or folder."""
+    first, notes = (
+        max(cell_len(text) for text in texts) for texts in zip(*map(_version_cells, among), strict=True)
+    )
+    label, count = _version_cells(version)
+    start = " " * (2 * _GUTTER) + label + " " * (first - cell_len(label) + GAP)
+    start = cut(start, width)
+    row = [Segment(start)]
+    left = width - cell_len(start)
+    if left > notes:
+        row.append(Segment(" " * (notes - cell_len(count)) + count, "number"))
+        left -= notes
+    if left >= GAP + _LEAST_REASON:
+        text = version.remark or version.commit[:_SHORT] or version.place
+        role: Role = "muted" if version.health == "ok" else "warning"
+        row.append(Segment(" " * GAP + cut(one_line(text), left - GAP), role))
+    return tuple(row)
+
+
+def _version_cells(version: Version) -> tuple[str, str]:
+    return cut(sanitize_line(version.label), _LONGEST_NAME), _counted(version.notes, "note")
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number:,} {name if number == 1 else name + 's'}"
+
+
+def _folder_row(folder: Folder, width: int, table: HealthTable) -> Row:
+    """Its cells in the columns of all folders; the path if there is space for it."""
+    cells = [(cut(text, width), role) for text, role in _folder_cells(folder, table)]
+    columns = zip(*(_folder_cells(one, table) for one in table.folders), strict=True)
+    widths = [max(cell_len(text) for text, _ in column) for column in columns]
     row: list[Segment] = []
     left = width
     for place, ((text, role), wanted) in enumerate(zip(cells, widths, strict=True)):
@@ -341,19 +437,27 @@ def _folder_row(folder: Folder, width: int, among: Sequence[Folder]) -> Row:
         text = cut(text, left)
         padding = " " * (min(wanted, left) - cell_len(text))
         left -= cell_len(text) + len(padding)
-        row.append(Segment(padding + text if place in (1, 3) else text + padding, role))
+        row.append(Segment(padding + text if place in (1, 3, 4) else text + padding, role))
     if left >= GAP + _LEAST_ROOT:
         row.append(Segment(" " * GAP + cut_path(sanitize_line(folder.root), left - GAP), "muted"))
     return tuple(row)
 
 
-def _folder_cells(folder: Folder) -> list[tuple[str, Role]]:
-    notes = f"{folder.notes:,} {'note' if folder.notes == 1 else 'notes'}"
+def _folder_cells(folder: Folder, table: HealthTable) -> list[tuple[str, Role]]:
+    """Name, notes, state, score and versions."""
+    name = cut(sanitize_line(folder.name), _LONGEST_NAME)
+    if folder.versions:
+        name = f"{DOWN if table.shows_versions(folder) else RIGHT} {name}"
+    elif any(one.versions for one in table.folders):
+        name = f"  {name}"
+    is_ok = all(version.health == "ok" for version in folder.versions)
+    versions = _counted(len(folder.versions), "version") if folder.versions else ""
     return [
-        (cut(sanitize_line(folder.name), _LONGEST_NAME), "heading"),
-        ("" if folder.use == "removed" else notes, "number"),
+        (name, "heading"),
+        ("" if folder.use == "removed" else _counted(folder.notes, "note"), "number"),
         (cut(one_line(_state(folder)), _LONGEST_STATE), "muted" if folder.is_ok else "warning"),
         ("" if folder.score is None else f"score {folder.score:.1f}", "muted"),
+        (versions, "muted" if is_ok else "warning"),
     ]
 
 
@@ -408,7 +512,7 @@ class FileList(RowsView, can_focus=True, inherit_bindings=False):
 
     @property
     def cursor(self) -> int:
-        return len(self.table.folders) if self._spot is None else self.table.row_of(self._spot)
+        return self.table.top_height if self._spot is None else self.table.row_of(self._spot)
 
     @property
     def selected(self) -> Entry | None:
@@ -432,6 +536,14 @@ class FileList(RowsView, can_focus=True, inherit_bindings=False):
         self.table = table
         self._redraw(before)
 
+    def show_folders(self, folders: tuple[Folder, ...]) -> None:
+        """Replace the folders; the cursor stays on its folder, version or file."""
+        before, selected = self.cursor, self.selected
+        self.table.folders = folders
+        if isinstance(selected, Folder | Version) and self._spot is not None:
+            self._spot = self.table.find(selected) or self._spot
+        self._redraw(before)
+
     def filter(self, text: str) -> None:
         self.table.filter(text)
         self._spot = None
@@ -440,9 +552,15 @@ class FileList(RowsView, can_focus=True, inherit_bindings=False):
         self.post_message(self.RowSelected())
 
     def fold(self) -> None:
-        """Fold or unfold the group of the selected row; the cursor goes to its heading."""
-        spot = self.table.spot(self.cursor)
-        if spot is not None and spot.state != "folder" and not self.table.is_filtered:
+        """Fold or unfold the group of the selected row, or the versions; the cursor goes to its heading."""
+        spot, selected = self.table.spot(self.cursor), self.selected
+        if isinstance(selected, Folder | Version):
+            folder = selected if isinstance(selected, Folder) else self.table.folder_of(selected)
+            if folder.versions:
+                self.table.fold_versions(folder)
+                self._spot = self.table.find(folder)
+                self._redraw(self.cursor)
+        elif spot is not None and spot.state != "folder" and not self.table.is_filtered:
             self.table.fold(spot.state)
             self._spot = SelectableRow(spot.state)
             self._redraw(self.cursor)
