@@ -165,7 +165,9 @@ def build_parser() -> argparse.ArgumentParser:
     folders.add_argument("--all", action="store_true", help="Search all folders of notes.")
     start = parser.add_argument_group("Start")
     start.add_argument("--query", default="", metavar="Q", help="Start with this query.")
-    start.add_argument("--mode", default="", **_one_of(*_MODES), help="Search by keywords, by meaning, or both.")
+    start.add_argument(
+        "--mode", default="", **_one_of(*_MODES), help="Search by keywords, by meaning, or both."
+    )
     start.add_argument("--explain", action="store_true", help="Open the explanation of the ranking.")
     start.add_argument(
         "--no-watch", action="store_true", help="Scan the folders once and at F5, instead of watching them."

@@ -52,7 +52,7 @@ async def test_a_large_folder_is_indexed_only_after_a_yes(tmp_path: Path, notes:
     app = kebab(tmp_path / "data", settings=CAUTIOUS, folders=(str(notes),), indexing=indexing)
     async with app.run_test(size=WIDE) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Question))
-        await until(pilot, lambda: "3 notes in" in painted(app) and "notes, under" in painted(app))
+        await until(pilot, lambda: "3 notes in" in painted(app) and "Index it" in painted(app))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, FolderPrompt))
         assert indexing.asked == [] and app.screen.query_one(Input).value == str(notes)

@@ -34,7 +34,7 @@ def ascii_data(tmp_path: Path) -> Path:
 def test_all_that_the_screen_draws_is_ascii(start: Start, ascii_data: Path, size: tuple[int, int]) -> None:
     argv = ("--ascii", "--data-dir", ascii_data, "--mode", "lexical", "--no-watch", "--explain")
     screen = start(*argv, "--query", "ownership tag:rust", size=size, environ=WHOLE)
-    screen.wait_for("a name of its note")
+    screen.wait_for("First: the query")
     for key in (F3, F3, F6):
         before = len(screen.sent)
         screen.type(key)

@@ -92,7 +92,7 @@ async def test_ctrl_c_copies_the_text_selected_in_the_box(data: Path, copied: li
         await found(pilot)
         await pilot.press("shift+left", "shift+left", "shift+left", "ctrl+c")
         assert copied == ["소유권"] and app.is_running
-        await until(pilot, lambda: "clipboard: 소유권" in painted(app))
+        await until(pilot, lambda: "clipboard): 소유권" in painted(app))
         await pilot.press("end", "ctrl+c")
     assert app.return_code == 130
 

@@ -17,6 +17,7 @@ from kebab_tui.editor import Launch, OpenResult
 from kebab_tui.settings.settings import Settings, ViewerSettings
 from kebab_tui.tui import hand_off
 from kebab_tui.tui.app import KebabApp
+from kebab_tui.tui.screens.copy_menu import CopyMenu
 from kebab_tui.tui.screens.file_states import FileStatesScreen
 from kebab_tui.tui.screens.switcher import Switcher
 from kebab_tui.workspace import Workspace
@@ -494,9 +495,11 @@ async def test_the_citation_and_the_text_are_copied(desk: Desk, copied: list[str
         await pilot.press("ctrl+y")
         await until(pilot, lambda: copied)
         await pilot.press("alt+y")
+        await until(pilot, lambda: isinstance(app.screen, CopyMenu))
+        await pilot.press("enter")
         await until(pilot, lambda: len(copied) == 2)
     assert copied[0] == "bees.pdf#p=3"
-    assert copied[1].startswith("bees.pdf#p=3\n1 Spring work\n")
+    assert copied[1].startswith("> 1 Spring work\n") and "bees.pdf#page=3" in copied[1]
 
 
 async def test_a_page_is_picked_as_a_citation(desk: Desk) -> None:

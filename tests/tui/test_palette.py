@@ -9,6 +9,7 @@ import pytest
 
 from kebab_tui.tui.actions import ACTIONS, Facts, actions_on
 from kebab_tui.tui.app import KebabApp
+from kebab_tui.tui.screens.folder_prompt import FolderPrompt
 from kebab_tui.tui.screens.palette import Command, Palette, commands, match_command, ranked, themes
 from tests.tui.screen import (
     WIDE,
@@ -225,7 +226,8 @@ async def test_after_a_change_the_screen_is_as_if_started_with_the_theme(
 async def test_enter_keeps_a_theme_for_the_next_start(tmp_path: Path) -> None:
     app = kebab(tmp_path)
     async with app.run_test(size=WIDE) as pilot:
-        await pilot.press("f2", *"nord", "enter")
+        await until(pilot, lambda: isinstance(app.screen, FolderPrompt))
+        await pilot.press("escape", "f2", *"nord", "enter")
         assert app.theme == "nord"
         await until(pilot, lambda: len(app.screen_stack) == 1)
     assert kebab(tmp_path).theme == "nord"

@@ -23,6 +23,7 @@ from kebab_tui.tui.messages import IndexingEnded
 from kebab_tui.tui.new_note import NewNote
 from kebab_tui.tui.recent_notes import FILE
 from kebab_tui.tui.screens import switcher
+from kebab_tui.tui.screens.folder_prompt import FolderPrompt
 from kebab_tui.tui.screens.switcher import Switcher
 from kebab_tui.workspace import Callbacks
 from tests.tui.hits import HOSTILE
@@ -473,7 +474,8 @@ async def test_without_an_index_the_page_says_what_to_do(tmp_path: Path) -> None
     async with kebab(tmp_path / "data").run_test(size=WIDE) as pilot:
         app = pilot.app
         assert isinstance(app, KebabApp)
-        await until(pilot, lambda: app.results.first_run)
+        await until(pilot, lambda: isinstance(app.screen, FolderPrompt))
+        await pilot.press("escape")
         await switch(pilot, "docker")
         await until(pilot, lambda: "kebab ingest" in painted(app))
 

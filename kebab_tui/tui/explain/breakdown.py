@@ -66,9 +66,9 @@ def explain_rows(
 
 def _head(explained: ExplainedHit, changes: Mapping[ChunkRow, int], width: int) -> Iterator[Row]:
     hit, fused = explained.hit, explained.fused
-    yield from paragraph(one_line(explained.headline), width, "heading")
+    yield from paragraph(one_line(own_text(explained.headline)), width, "heading")
     if explained.above is not None:
-        yield from paragraph(one_line(explained.above.text), width)
+        yield from paragraph(one_line(own_text(explained.above.text)), width)
     if fused is not None and (change := place_change(hit.row, fused.rank, changes)):
         yield (Segment("what if: place ", "muted"), Segment(change, "number"))
     warnings = {
