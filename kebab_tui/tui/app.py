@@ -139,6 +139,7 @@ class KebabApp(App[tuple[str, ...]]):
             f"{key('rrf_k_down')} {key('rrf_k_up')}",
             key("rerank"),
             key("what_if_reset"),
+            key("next_pane"),
         )
         self.explain = ExplainPanel(keys=what_if_keys, id="explain")
         self.panes = Container(self.hits, self.words, self.preview, self.explain, id="panes")

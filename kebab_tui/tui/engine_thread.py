@@ -305,7 +305,12 @@ class EngineThread:
 
         def run(workspace: Workspace) -> Message:
             found = [note for note in workspace.find(part, _PATHS) if not part or note.is_near]
-            return PathsFound(part, tuple(note.document.path for note in found))
+            paths = [note.document.path for note in found]
+            unique = (  # a path that two folders have names neither of its notes
+                note.location if paths.count(path) > 1 else path
+                for note, path in zip(found, paths, strict=True)
+            )
+            return PathsFound(part, tuple(unique))
 
         self._send(_Job("paths", run), replaces=True)
 

@@ -35,6 +35,7 @@ from kebab_tui.tui.messages import (
     LiveChanged,
     MoreFound,
     NotesFound,
+    PathsFound,
     Refused,
     SearchDone,
     SourcesCounted,
@@ -605,6 +606,22 @@ def test_only_notes_that_resemble_the_name_are_found_and_the_latest_name_wins() 
     assert notes_found(asking) == [0, 1, 2]
     assert engine.names == ["doc"]
     asking.thread.close()
+
+
+class Paths(Engine):
+    def find(self, text: str, limit: int) -> list[Any]:
+        locations = ("/here/same.md", "/there/same.md", "/here/one.md")
+        return [
+            SimpleNamespace(document=SimpleNamespace(path=Path(at).name), location=at) for at in locations
+        ]
+
+
+def test_a_path_that_two_folders_have_is_offered_with_its_folder(begin: Begin) -> None:
+    asking = begin(Paths())
+    asking.thread.find_paths("")
+    message = asking.until(PathsFound)[-1]
+    assert isinstance(message, PathsFound)
+    assert message.paths == ("/here/same.md", "/there/same.md", "one.md")
 
 
 # What the watch of the data folder reports

@@ -287,6 +287,7 @@ async def test_versions_come_at_once_and_what_became_of_them_while_git_answers()
         await wait(pilot, lambda: host.page.files.selected == kept)
         listing.git.set()
         await wait(pilot, lambda: "v1 moved: 1a2b3c4 → 5d6e7f8" in painted(host))
+        await wait(pilot, lambda: "notes@v1 of /notes/.git" in painted(host))  # in the details
         await pilot.press("enter")
         await wait(pilot, lambda: "in:notes version:v1" in painted(host))
         await pilot.press("alt+p")

@@ -54,6 +54,7 @@ class ExplainPanel(RowsView, can_focus=True):
         self._changes: Mapping[ChunkRow, int] = {}
         self._row: ChunkRow | None = None
         self._reason = ""
+        self.on_blur()
 
     def on_focus(self) -> None:
         keys = self._keys
@@ -61,7 +62,8 @@ class ExplainPanel(RowsView, can_focus=True):
         self.border_subtitle = Content(" ".join(shown))
 
     def on_blur(self) -> None:
-        self.border_subtitle = Content("")
+        keys = self._keys
+        self.border_subtitle = Content(f"{keys.pane} to here for {keys.meaning} {keys.rrf_k} {keys.rerank}")
 
     def show(self, explained: ExplainedHit | None, response: ExplainedResponse) -> None:
         """Explain a hit, or without one the response as a whole.

@@ -31,6 +31,7 @@ class Keys:
     rrf_k: str = "[ ]"
     rerank: str = "|"
     reset: str = "="
+    pane: str = "tab"
 
 
 def next_step(steps: Sequence[float], present: float, up: bool) -> float:

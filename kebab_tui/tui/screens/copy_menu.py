@@ -43,11 +43,13 @@ class CopyMenu(ModalScreen[str]):
 
     def on_mount(self) -> None:
         bind(self, self._actions, "Copy", "panel")
+        forms = [action_of(self._actions, f"copy_as_{form}") for form in self._ids]
+        width = max(len(action.label) for action in forms)
         rows = []
-        for form, text in self._forms.items():
-            action = action_of(self._actions, f"copy_as_{form}")
+        for action, text in zip(forms, self._forms.values(), strict=True):
             keys = " ".join(map(shown, action.all_keys))
-            rows.append(FramedRow((Segment(action.label),), keys, more=text.partition("\n")[0]))
+            label = Segment(action.label.ljust(width))
+            rows.append(FramedRow((label,), keys, more=text.partition("\n")[0]))
         self.rows.styles.height = len(rows)
         self.rows.show(rows)
 

@@ -95,7 +95,7 @@ class FileStatesScreen(ModalScreen[None]):
     FileStatesScreen {
         & > Frame { width: 100%; height: 100%; }
         & #health-summary { height: 1; overflow: hidden; }
-        & #health-detail { height: auto; max-height: 3; overflow: hidden; }
+        & #health-detail { height: 3; overflow: hidden; }
     }
     """
     screen_name: ClassVar[ScreenName] = "Files"
