@@ -9,7 +9,8 @@ OLD_SDK := $(VENV)/old-sdk
 INSPECTOR := $(VENV)/inspector
 INSPECTOR_VERSION := 2.12.0
 SAMPLE := .run/data
-JOBS ?= auto
+# Most tests wait for terminals and processes most of the time, so a processor has room for two at once.
+JOBS ?= $(shell $(PYTHON) -c 'import os; n = os.cpu_count() or 1; print(max(n, min(2 * n, 8)))')
 CORPUS ?= $(wildcard .run/corpus)
 TESTS := $(BIN)/python -m tests.run
 
