@@ -494,9 +494,11 @@ async def test_the_citation_and_the_text_are_copied(desk: Desk, copied: list[str
         await pilot.press("ctrl+y")
         await until(pilot, lambda: copied)
         await pilot.press("alt+y")
+        await until(pilot, lambda: "quotation with its source" in painted(app))
+        await pilot.press("q")
         await until(pilot, lambda: len(copied) == 2)
     assert copied[0] == "bees.pdf#p=3"
-    assert copied[1].startswith("bees.pdf#p=3\n1 Spring work\n")
+    assert copied[1].startswith("> 1 Spring work\n") and "bees.pdf" in copied[1]
 
 
 async def test_a_page_is_picked_as_a_citation(desk: Desk) -> None:
