@@ -332,6 +332,7 @@ class ResultsPresenter:
             return partial(
                 empty_states.no_notes,
                 rescan_key=self._key("rescan"),
+                folder_key=self._key("add_folder"),
                 folders=self.scope.folders or self._live.folders,
                 other_files=self.scope.other_files if self.scope.folders else self._live.other_files,
                 extensions=Workspace.note_extensions(),

@@ -39,6 +39,7 @@ EVERY: dict[str, empty_states.Words] = {
     "nothing_there": partial(
         empty_states.no_notes,
         rescan_key="F5",
+        folder_key="alt+o",
         folders=["/home/me/notes", HOSTILE] * 3,
         other_files="3 other files not read: pdf 3",
         extensions=(".md", ".txt"),

@@ -162,7 +162,12 @@ def rebuilding(width: int, message: str, done: int, total: int) -> list[Row]:
 
 
 def no_notes(
-    width: int, rescan_key: str, folders: Sequence[str], other_files: str, extensions: Sequence[str]
+    width: int,
+    rescan_key: str,
+    folder_key: str,
+    folders: Sequence[str],
+    other_files: str,
+    extensions: Sequence[str],
 ) -> list[Row]:
     """The folders have no notes; lists the extensions of notes, and the other files."""
     rows = _heading("No notes found", width)
@@ -172,7 +177,7 @@ def no_notes(
         rows += paragraph(f"and {len(folders) - _MOST_FOLDERS:,} more folders", width)
     rows += paragraph(one_line(other_files), width)
     rows += paragraph(f"Notes are files that end in {', '.join(extensions)}", width, "muted")
-    return [*rows, (), *_table([(rescan_key, "rescan")], width)]
+    return [*rows, (), *_table([(rescan_key, "rescan"), (folder_key, "search another folder")], width)]
 
 
 def no_hits(
