@@ -18,6 +18,7 @@ from textual import events, on
 from textual.app import App, ComposeResult
 from textual.containers import Container
 from textual.content import Content
+from textual.filter import ANSIToTruecolor, LineFilter
 from textual.geometry import Size
 from textual.widgets import Input
 
@@ -47,7 +48,7 @@ from kebab_tui.tui.recent_notes import RecentNotes
 from kebab_tui.tui.results import Panes, ResultsPresenter
 from kebab_tui.tui.scope import Scope
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
-from kebab_tui.tui.startup import TUNE_AT_LATEST_S, tune_for_typing
+from kebab_tui.tui.startup import COLLECT_S, TUNE_AT_LATEST_S, collect, tune_for_typing
 from kebab_tui.tui.themes import apply_theme
 from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.completion_list import CompletionList
@@ -70,6 +71,8 @@ if TYPE_CHECKING:
     from kebab_tui.workspace import Workspace
 
 NOTIFICATION_S = 5.0
+HOLD_S = 0.05
+"""How long a first response waits for the full one."""
 
 
 class KebabApp(App[tuple[str, ...]]):
@@ -122,6 +125,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.current_query = CurrentQuery(self.engine, mode, page)
         self.typing = TypingDebounce(self._typing_paused)
         self._resting = TypingDebounce(self._count_links)
+        self._collecting = TypingDebounce(collect, COLLECT_S)
         self._counted: dict[DocId, tuple[int, str]] = {}
         """The counts of links of notes, and when they were counted."""
         self._changes = 0
@@ -178,7 +182,8 @@ class KebabApp(App[tuple[str, ...]]):
         """Ids of the commands that the palette ran last."""
         self._pending = PendingActions()
         self._held_back: messages.SearchDone | None = None
-        """A first response with fewer notes than the list on the screen."""
+        """A first response that waits for the full one: the list is painted once instead of twice."""
+        self._holding = TypingDebounce(self._stop_holding, HOLD_S)
         self._cursor_is_pinned = False
         """Whether new results keep the cursor on its hit."""
         self._has_news = False
@@ -208,6 +213,10 @@ class KebabApp(App[tuple[str, ...]]):
         """The selected hit meanwhile."""
         self.new_note: tuple[str, str] | None = None
         """The text in the box when a note was created, and the query that shows it once it is indexed."""
+
+    def get_line_filters(self) -> list[LineFilter]:
+        """Without the one that computes RGB values for named colours: only the theme `ansi` has such."""
+        return [one for one in super().get_line_filters() if not isinstance(one, ANSIToTruecolor)]
 
     @cached_property
     def is_shared(self) -> bool:
@@ -247,6 +256,8 @@ class KebabApp(App[tuple[str, ...]]):
         self.current_query.start_clock(self, self._searching)
         self.typing.start_clock(self)
         self._resting.start_clock(self)
+        self._holding.start_clock(self)
+        self._collecting.start_clock(self)
         self.indexing.report_to(self.post_message)
         self.box.focus()
         self.arrange()
@@ -411,11 +422,14 @@ class KebabApp(App[tuple[str, ...]]):
         self._jumps = 0
         self.visited = self._goal = None
         self.typing.key_pressed()
+        self._collecting.key_pressed()
 
         def search() -> None:
             self.recorder.left()
             self.refresh_bindings()
             self.ask()
+            if self.box.has_filter:
+                self.engine.update_completions()
 
         self.call_after_refresh(search)  # paint the letter first
 
@@ -428,6 +442,13 @@ class KebabApp(App[tuple[str, ...]]):
 
     @on(messages.SearchDone)
     def _search_done(self, message: messages.SearchDone) -> None:
+        self._show_done(message)
+
+    def _show_done(self, message: messages.SearchDone, *, held: bool = False) -> None:
+        """Show a response; a first one only after a moment, unless the full one comes before.
+
+        If the list would shrink, it waits until the query counts as slow. `held`: it has waited.
+        """
         if not self.current_query.is_current(message.generation):
             return
         response, selected, again = message.response, self.hits.selected, self.current_query.is_again
@@ -436,10 +457,16 @@ class KebabApp(App[tuple[str, ...]]):
             self.post_message(messages.Refused(message.generation, failure))
             return
         if message.final:
+            self._held_back = None
             self.current_query.finish(answered=True)
-        elif self._has_fewer_notes(response) and not self.current_query.is_slow:
+        elif (
+            not self.current_query.is_slow
+            and self._has_answer
+            and (not held or self._has_fewer_notes(response))
+        ):
             self._held_back = message
-            self.engine.painted()  # the hits on the screen stay until the full response is there
+            self._holding.key_pressed()
+            self.engine.painted()  # the full search need not wait
             return
         else:
             self.call_after_refresh(self.engine.painted)
@@ -469,15 +496,22 @@ class KebabApp(App[tuple[str, ...]]):
     def _searching(self, running: bool) -> None:
         """A query has become slow, or is no longer: a first response is not held back any longer."""
         self.results.show_searching(running)
+        if running:
+            self._stop_holding()
+
+    def _stop_holding(self) -> None:
         held, self._held_back = self._held_back, None
-        if running and held is not None:
-            self._search_done(held)
+        if held is not None:
+            self._show_done(held, held=True)
+
+    @property
+    def _has_answer(self) -> bool:
+        """Whether the screen shows the response to a query."""
+        shown = self.results.response
+        return shown is not None and bool(shown.query.strip())
 
     def _has_fewer_notes(self, response: SearchResponse) -> bool:
         """Whether a list of hits on the screen would shrink."""
-        shown = self.results.response
-        if shown is None or not shown.query.strip():
-            return False
         notes = len({hit.doc_id for hit in response.hits})
         return notes < min(self.hits.notes, self.hits.notes_per_page)
 
@@ -552,6 +586,7 @@ class KebabApp(App[tuple[str, ...]]):
         if message.generation != -1:
             if not self.current_query.is_current(message.generation):
                 return
+            self._held_back = None
             self.current_query.finish()
             self._pending.clear()
             self._jumps = 0

@@ -16,7 +16,7 @@ from kebab_tui.domain.citation import Located
 from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import CORRECTED, Notice, SearchHit, SearchResponse, append_page
 from kebab_tui.domain.ids import ChunkId
-from kebab_tui.domain.query import SearchMode
+from kebab_tui.domain.query import MODE_WORDS, SearchMode
 from kebab_tui.tui.actions import Actions, first_key
 from kebab_tui.tui.current_query import CurrentQuery
 from kebab_tui.tui.explain.panel import ExplainPanel
@@ -444,13 +444,11 @@ class ResultsPresenter:
 
 def mode_words(mode: SearchMode, vector_share: int | None) -> str:
     """The mode, and how many percent of the passages it finds by meaning unless those are all."""
-    if mode == "lexical":
-        return "keyword"
-    name = "semantic" if mode == "vector" else "hybrid"
-    if vector_share is None or vector_share >= 100:
+    name = MODE_WORDS[mode]
+    if mode == "lexical" or vector_share is None or vector_share >= 100:
         return name
     if mode == "vector":
-        return f"semantic {vector_share} %"
+        return f"{name} {vector_share} %"
     return f"{name} {DOT} semantic {vector_share} %" if vector_share else f"{name} (keyword only so far)"
 
 
