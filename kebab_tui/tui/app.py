@@ -71,8 +71,6 @@ if TYPE_CHECKING:
     from kebab_tui.workspace import Workspace
 
 NOTIFICATION_S = 5.0
-HOLD_S = 0.05
-"""How long a first response waits for the full one."""
 
 
 class KebabApp(App[tuple[str, ...]]):
@@ -182,8 +180,7 @@ class KebabApp(App[tuple[str, ...]]):
         """Ids of the commands that the palette ran last."""
         self._pending = PendingActions()
         self._held_back: messages.SearchDone | None = None
-        """A first response that waits for the full one: the list is painted once instead of twice."""
-        self._holding = TypingDebounce(self._stop_holding, HOLD_S)
+        """A first response with fewer notes than the list on the screen."""
         self._cursor_is_pinned = False
         """Whether new results keep the cursor on its hit."""
         self._has_news = False
@@ -256,7 +253,6 @@ class KebabApp(App[tuple[str, ...]]):
         self.current_query.start_clock(self, self._searching)
         self.typing.start_clock(self)
         self._resting.start_clock(self)
-        self._holding.start_clock(self)
         self._collecting.start_clock(self)
         self.indexing.report_to(self.post_message)
         self.box.focus()
@@ -442,13 +438,6 @@ class KebabApp(App[tuple[str, ...]]):
 
     @on(messages.SearchDone)
     def _search_done(self, message: messages.SearchDone) -> None:
-        self._show_done(message)
-
-    def _show_done(self, message: messages.SearchDone, *, held: bool = False) -> None:
-        """Show a response; a first one only after a moment, unless the full one comes before.
-
-        If the list would shrink, it waits until the query counts as slow. `held`: it has waited.
-        """
         if not self.current_query.is_current(message.generation):
             return
         response, selected, again = message.response, self.hits.selected, self.current_query.is_again
@@ -457,16 +446,10 @@ class KebabApp(App[tuple[str, ...]]):
             self.post_message(messages.Refused(message.generation, failure))
             return
         if message.final:
-            self._held_back = None
             self.current_query.finish(answered=True)
-        elif (
-            not self.current_query.is_slow
-            and self._has_answer
-            and (not held or self._has_fewer_notes(response))
-        ):
+        elif self._has_fewer_notes(response) and not self.current_query.is_slow:
             self._held_back = message
-            self._holding.key_pressed()
-            self.engine.painted()  # the full search need not wait
+            self.engine.painted()  # the hits on the screen stay until the full response is there
             return
         else:
             self.call_after_refresh(self.engine.painted)
@@ -496,22 +479,15 @@ class KebabApp(App[tuple[str, ...]]):
     def _searching(self, running: bool) -> None:
         """A query has become slow, or is no longer: a first response is not held back any longer."""
         self.results.show_searching(running)
-        if running:
-            self._stop_holding()
-
-    def _stop_holding(self) -> None:
         held, self._held_back = self._held_back, None
-        if held is not None:
-            self._show_done(held, held=True)
-
-    @property
-    def _has_answer(self) -> bool:
-        """Whether the screen shows the response to a query."""
-        shown = self.results.response
-        return shown is not None and bool(shown.query.strip())
+        if running and held is not None:
+            self._search_done(held)
 
     def _has_fewer_notes(self, response: SearchResponse) -> bool:
         """Whether a list of hits on the screen would shrink."""
+        shown = self.results.response
+        if shown is None or not shown.query.strip():
+            return False
         notes = len({hit.doc_id for hit in response.hits})
         return notes < min(self.hits.notes, self.hits.notes_per_page)
 
@@ -586,7 +562,6 @@ class KebabApp(App[tuple[str, ...]]):
         if message.generation != -1:
             if not self.current_query.is_current(message.generation):
                 return
-            self._held_back = None
             self.current_query.finish()
             self._pending.clear()
             self._jumps = 0

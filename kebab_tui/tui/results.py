@@ -30,7 +30,7 @@ from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.empty_states import TextPane
 from kebab_tui.tui.widgets.hits_list import FRESH_S, HitsList
 from kebab_tui.tui.widgets.query_text import ChipsLine
-from kebab_tui.tui.widgets.segments import DOT, cut, sanitize_line
+from kebab_tui.tui.widgets.segments import DOT, ELLIPSIS, cut, sanitize_line
 from kebab_tui.tui.widgets.status_line import LiveWords, StatusLine, changed_words, live_words, passages
 
 if TYPE_CHECKING:
@@ -269,12 +269,14 @@ class ResultsPresenter:
             self.explain_hit(selected)
 
     def explain_hit(self, hit: SearchHit) -> bool:
-        """Show the scores of a hit, if they are loaded."""
-        if self.explained is None:
-            return False
-        found = next((one for one in self.explained.hits if one.hit.chunk_id == hit.chunk_id), None)
-        if found is not None:
-            self._panes.explain.show(found, self.explained)
+        """Show the scores of a hit, if they are loaded; until then, those of the hit before."""
+        panel = self._panes.explain
+        explained = self.explained.hits if self.explained is not None else ()
+        found = next((one for one in explained if one.hit.chunk_id == hit.chunk_id), None)
+        if found is not None and self.explained is not None:
+            panel.show(found, self.explained)
+        elif panel.explained is None:
+            panel.clear(f"Explaining{ELLIPSIS}")
         return found is not None
 
     @property

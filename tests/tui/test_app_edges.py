@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 from textual.widgets import Input
@@ -16,8 +15,6 @@ from kebab_tui.settings.settings import ScreenSettings, Settings
 from kebab_tui.tui.actions import ACTIONS, action_of, actions_on, available
 from kebab_tui.tui.app import KebabApp
 from kebab_tui.tui.commands import Commands
-from kebab_tui.tui.history import TypingDebounce
-from kebab_tui.tui.results import ResultsPresenter
 from kebab_tui.tui.screens.palette import Palette, commands
 from kebab_tui.workspace import Workspace
 from tests.tui.screen import (
@@ -326,46 +323,6 @@ async def test_a_list_that_was_moved_in_stays_when_the_final_answer_follows_the_
         go_on.set()
         await found(pilot)
         assert (app.hits.selected.path, app.hits.selected.chunk_id) == kept
-
-
-async def test_of_two_answers_that_follow_each_other_the_list_shows_the_full_one_only(
-    shared: SharedScreen, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown: list[str] = []
-    show = ResultsPresenter.show_response
-
-    def noted(self: ResultsPresenter, response: SearchResponse, *args: Any, **named: Any) -> None:
-        shown.append(response.mode)
-        show(self, response, *args, **named)
-
-    async with shared(query="cargo.lock", mode="hybrid") as pilot:
-        app = await found(pilot)
-        monkeypatch.setattr(ResultsPresenter, "show_response", noted)
-        # Without clocks, nothing takes long.
-        monkeypatch.setattr(app, "_holding", TypingDebounce(lambda: None))
-        monkeypatch.setattr(app.current_query, "_clock", None)
-        app.box.write("rust")
-        await until(pilot, lambda: app.results.response and app.results.response.query == "rust")
-        await found(pilot)
-        assert set(shown) == {"hybrid"}
-
-
-async def test_a_first_answer_is_shown_if_the_full_one_takes_long(shared: SharedScreen) -> None:
-    go_on = threading.Event()
-    go_on.set()
-
-    def search(real: Workspace, query: SearchQuery, first_answer: bool = False) -> SearchResponse:
-        assert first_answer or go_on.wait(60)
-        return real.search(query, first_answer)
-
-    async with shared(query="rust", mode="hybrid", verbs={"search": search}) as pilot:
-        app = await found(pilot)
-        go_on.clear()
-        await pilot.press(*" workspace")
-        await until(pilot, lambda: app.results.response and app.results.response.query == "rust workspace")
-        assert app.current_query.is_waiting
-        go_on.set()
-        await found(pilot)
 
 
 def test_the_key_of_the_hint_is_the_registry_s() -> None:
