@@ -118,8 +118,8 @@ class Catalogue(Protocol):
         """Identity of the folder that the last ingest read; empty before the first."""
         ...
 
-    def known_files(self, source: SourceId) -> dict[bytes, KnownFile]:
-        """The files of a source by raw path."""
+    def known_files(self, source: SourceId, after: bytes = b"", limit: int = -1) -> dict[bytes, KnownFile]:
+        """The files of a source in the order of their raw paths; with a limit, so many after a path."""
         ...
 
     def known_files_at(self, source: SourceId, places: Iterable[bytes]) -> dict[bytes, KnownFile]:

@@ -631,8 +631,8 @@ class _Catalogue:
     def root_id(self, source: SourceId) -> str:
         return self._store.root_ids.get(source, "")
 
-    def known_files(self, source: SourceId) -> dict[bytes, KnownFile]:
-        return {
+    def known_files(self, source: SourceId, after: bytes = b"", limit: int = -1) -> dict[bytes, KnownFile]:
+        known = {
             note.document.raw_path: KnownFile(
                 note.document.doc_id,
                 note.document.fingerprint,
@@ -644,7 +644,9 @@ class _Catalogue:
                 note.document.flags,
             )
             for note in self._of(source)
+            if note.document.raw_path > after
         }
+        return dict(sorted(known.items())[: limit if limit >= 0 else None])
 
     def known_files_at(self, source: SourceId, places: Iterable[bytes]) -> dict[bytes, KnownFile]:
         known = self.known_files(source)
