@@ -59,7 +59,7 @@ class StoreWriter:
         self.weights = FieldWeights()
         """Those of the readers, for the top lists."""
         self._is_loading = False
-        """Indexes were left out of a first load."""
+        """Something was left out of a first load."""
         try:
             self._connection = open_writer(folder.database)
         except BaseException:
@@ -70,7 +70,7 @@ class StoreWriter:
             with translated(folder.database):
                 vocabulary.prepare(self._connection)
                 self._revision()
-                self._is_loading = bool(first_load.missing(self._connection))
+                self._is_loading = first_load.is_incomplete(self._connection)
                 if meta_value(self._connection, "fts_signature") != schema.fts_signature():
                     self.rebuild_full_text()
                 if meta_value(self._connection, "embed_recipe") != RECIPE_VERSION:
@@ -127,7 +127,7 @@ class StoreWriter:
         return applied
 
     def begin_load(self, files: int) -> None:
-        """So many files follow: a first load leaves out indexes that each commit would write again."""
+        """So many files follow: a first load leaves out what each commit would write again."""
         if first_load.is_first_load(self._connection, files):
             with self._transaction() as connection:
                 first_load.leave_out(connection)
@@ -135,11 +135,10 @@ class StoreWriter:
             self._is_loading = True
 
     def end_load(self) -> None:
-        """Make the indexes that were left out."""
+        """Make what was left out."""
         if self._is_loading:
             with self._transaction() as connection:
-                for statement in first_load.missing(connection):
-                    connection.execute(statement)
+                first_load.complete(connection)
             first_load.finish(self._connection)
             self._is_loading = False
 
