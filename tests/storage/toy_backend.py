@@ -810,7 +810,7 @@ class _Feed:
     def still_pending(self, hashes: Sequence[bytes]) -> set[bytes]:
         return {one.text_hash for one in self._missing()} & set(hashes)
 
-    def pending_count(self) -> PendingCount:
+    def pending_count(self, *, fully: bool = False) -> PendingCount:
         missing = self._missing()
         return PendingCount(len(missing), len({one.text_hash for one in missing}))
 
@@ -1057,6 +1057,9 @@ class _Writer:
             for key in gone:
                 del self._store.vectors[key]
             return len(gone)
+
+    def note_complete(self, model: str) -> None:
+        pass
 
     def use_model(self, model: str) -> None:
         with self._store.lock:
