@@ -22,7 +22,7 @@ _FEWEST_FILES = 2_000
 _SHARE = 2
 """A load has at least half as many files as the index."""
 _SMALLEST_LOG = 128 << 20
-_CACHE_KB = 256 << 10
+_CACHE_KB = 128 << 10
 """The pages that a commit changes: what does not fit goes to the log more than once."""
 _INDEXES = {
     "chunks_by_name": schema.CHUNKS_BY_NAME,

@@ -140,9 +140,9 @@ class StoreWriter:
     def end_load(self) -> None:
         """Make what was left out."""
         if self._is_loading:
+            first_load.finish(self._connection)  # sorting needs the memory
             with self._transaction() as connection:
                 first_load.complete(connection)
-            first_load.finish(self._connection)
             self._is_loading = False
 
     def _apply_one_by_one(self, connection: sqlite3.Connection, changes: Sequence[Change]) -> Applied:
