@@ -267,8 +267,8 @@ def _walk(root: str, folder: str, scope: FolderRules, explain: bool, others: Cou
 
 
 def _walk_folder(
-    root: str, prefix: str, scope: Scope, explain: bool, others: Counter[str]
-) -> Iterator[Entry | tuple[str, Scope]]:
+    root: str, prefix: str, scope: FolderRules, explain: bool, others: Counter[str]
+) -> Iterator[Entry | tuple[str, FolderRules]]:
     """Yield the files of a folder, and in their places the folders in it, with the rules above them."""
     try:
         folders, files, other_names, rule_files = _list(root, prefix, scope, explain)
