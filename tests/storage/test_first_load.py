@@ -13,7 +13,7 @@ from kebab_tui.domain.ids import SourceId
 from kebab_tui.domain.query import FacetFilter, SearchFilters
 from kebab_tui.search.ports import FieldWeights
 from kebab_tui.storage.lock import DataFolder
-from kebab_tui.storage.sqlite import first_load
+from kebab_tui.storage.sqlite import first_load, rows
 from kebab_tui.storage.sqlite.reader import StoreReader
 from kebab_tui.storage.sqlite.writer import StoreWriter
 from tests.notes import a_note, a_source
@@ -116,6 +116,20 @@ def test_facets_are_found_while_they_are_loaded_and_afterwards(folder: DataFolde
         database.close()
         writer.close()
     assert found[0] == found[1]
+
+
+def test_a_search_finds_notes_by_their_names_without_reading_all_facets(
+    writer: StoreWriter, reader: StoreReader, database: sqlite3.Connection
+) -> None:
+    writer.begin_load(MANY)
+    writer.apply([a_note("a.md", "text", names={"alias": "Early"})])
+    with reader.snapshot() as snapshot:
+        assert [note.path for note in snapshot.named("early", SearchFilters(), 3)] == ["a.md"]
+    by_name = (
+        f"EXPLAIN QUERY PLAN SELECT doc_id, 0 FROM facets WHERE {rows.IS_NAME} AND folded = ? GROUP BY 1"
+    )
+    assert left_out(database) == ALL  # EXPLAIN alone does not read a changed schema
+    assert any("loaded_names" in step[3] for step in database.execute(by_name, ("early",)))
 
 
 def test_a_source_that_goes_during_a_load_takes_its_facets_along(folder: DataFolder) -> None:

@@ -1,11 +1,12 @@
 """Writes less during a first load: what has random keys is made at its end, checkpoints are rare.
 
 Each commit of a load writes most pages of such an index again, first to the log and then to the
-database. Without them, searches by words and the vectors find all that is stored; looking up a name, a
-tag or a link reads the whole table of facets, a chunk by its id the table of chunks.
+database. Without them, searches by words and the vectors find all that is stored; looking up a tag or a
+link reads the whole table of facets, a chunk by its id the table of chunks.
 
 The facets, whose key begins with the random id of a note, are kept by the number of its row meanwhile,
-which grows: `facets` is a view of them, with triggers that take what is written to it. A killed load leaves
+which grows: `facets` is a view of them, with triggers that take what is written to it. Their names have a
+small index, since every search looks for a note of that name. A killed load leaves
 all that as it is; the next writer completes it at its end, or at the end of the load that it continues.
 """
 
@@ -17,6 +18,7 @@ import sqlite3
 
 from kebab_tui.storage.sqlite import schema
 from kebab_tui.storage.sqlite.connection import cache_as_usual, checkpoint_as_usual
+from kebab_tui.storage.sqlite.rows import IS_NAME
 
 _FEWEST_FILES = 2_000
 _SHARE = 2
@@ -43,6 +45,7 @@ CREATE TABLE loaded_facets(
   extra TEXT,
   PRIMARY KEY (note, ordinal)
 ) WITHOUT ROWID;
+CREATE INDEX loaded_names ON loaded_facets(folded) WHERE {IS_NAME};
 INSERT INTO loaded_facets(note, {_COLUMNS})
 SELECT d.rowid, {_COLUMNS} FROM documents d CROSS JOIN facets f ON f.doc_id = d.doc_id
 ORDER BY d.rowid, f.ordinal;
