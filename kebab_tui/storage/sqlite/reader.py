@@ -257,7 +257,11 @@ class VectorSource:
     def complete_at(self) -> int | None:
         """A revision at which no chunk was pending, if one is noted and the log has what was added since."""
         revision = meta_value(self._connection, complete_key(self._model))
-        return int(revision) if revision is not None and self._log_reaches(int(revision)) else None
+        # Look at the table at least: it may be damaged.
+        has_any = self._connection.execute("SELECT 1 FROM embeddings LIMIT 1").fetchone() is not None
+        return (
+            int(revision) if revision is not None and has_any and self._log_reaches(int(revision)) else None
+        )
 
     def count(self) -> VectorCount:
         from kebab_tui.storage.ports import VectorCount
