@@ -3,6 +3,7 @@ should."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -51,11 +52,11 @@ def check_index(fleet: Fleet, reader: PostgresReader) -> Iterator[Finding]:
             )
     if copy is not None:
         facts = copy.facts
+        notes, passages = _totals(nodes[0], copy) or totals[:2]
         detail = (
-            f"revision {facts.revision}: {totals[0]} of {facts.documents} notes, {totals[1]} of "
-            f"{facts.chunks} passages"
+            f"revision {facts.revision}: {totals[0]} of {notes} notes, {totals[1]} of {passages} passages"
         )
-        if totals[:2] == [facts.documents, facts.chunks]:
+        if totals[:2] == [notes, passages]:
             yield Finding("shared index", "ok", f"{detail}, on {len(nodes)} of {len(nodes)} servers")
         else:
             yield Finding(
@@ -64,6 +65,18 @@ def check_index(fleet: Fleet, reader: PostgresReader) -> Iterator[Finding]:
             )  # fmt: skip
         vectors = "approximate (HNSW)" if facts.approximate else "exact"
         yield Finding("search by meaning", "ok", f"{vectors}, model {facts.model or 'none'}")
+
+
+def _totals(node: Node, copy: Copy) -> list[int] | None:
+    """How many notes and passages a copy has; None if the role may not read every source."""
+    try:
+        with connect(node.parameters, _TIMEOUT_S) as connection:
+            found = connection.execute(
+                "SELECT facts FROM kebab.total WHERE generation = %s", [copy.number]
+            ).fetchone()
+    except psycopg.Error:
+        return None
+    return None if found is None else [json.loads(found[0])[name] for name in ("documents", "chunks")]
 
 
 def _server(connection: psycopg.Connection[Any], name: str) -> Iterator[Finding]:
