@@ -154,7 +154,7 @@ def queries_of(data: str) -> list[str]:
             word for (word,) in database.execute("SELECT word FROM words ORDER BY seen DESC LIMIT 20000")
         ]
         last = database.execute("SELECT max(id) FROM chunks").fetchone()[0]
-        texts = []
+        texts: list[list[str]] = []
         while len(texts) < 8 * _EACH:
             found = database.execute(
                 "SELECT text FROM chunks WHERE id = ?", (dice.randint(1, last),)
