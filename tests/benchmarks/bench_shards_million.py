@@ -240,9 +240,9 @@ def _ask(local: Workspace, shared: Workspace, index: PostgresIndex, text: str) -
     statements: list[str] = []
     begin = Cluster.begin
 
-    def recorded(self: Cluster, sent: Sequence[Statement], path: str) -> Any:
+    def recorded(self: Cluster, sent: Sequence[Statement], *given: Any, **options: Any) -> Any:
         statements.extend(one.sql for one in sent)
-        return begin(self, sent, path)
+        return begin(self, sent, *given, **options)
 
     with patch.object(Cluster, "begin", recorded):
         start = time.perf_counter()

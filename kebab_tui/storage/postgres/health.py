@@ -13,7 +13,7 @@ from kebab_tui.domain.errors import KebabError
 from kebab_tui.storage.ports import Finding
 from kebab_tui.storage.postgres import schema
 from kebab_tui.storage.postgres.address import shard_parameters
-from kebab_tui.storage.postgres.cluster import Node, connect, reason_of
+from kebab_tui.storage.postgres.cluster import Node, connect, hint_of, reason_of
 from kebab_tui.storage.postgres.session import Copy, Fleet
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ def check_index(fleet: Fleet, reader: PostgresReader) -> Iterator[Finding]:
                 if copy is not None:
                     yield from _copy(connection, f"{name} {one.place}", copy, totals)
         except psycopg.Error as error:
-            yield Finding(
-                f"{name} {one.place}", "problem", reason_of(error), "is it running, and may you read it?"
-            )
+            reason = reason_of(error)
+            hint = hint_of(reason) or "is it running, and may you read it?"
+            yield Finding(f"{name} {one.place}", "problem", reason, hint)
     if copy is not None:
         facts = copy.facts
         notes, passages = _totals(nodes[0], copy) or totals[:2]
@@ -86,11 +86,11 @@ def _server(connection: psycopg.Connection[Any], name: str) -> Iterator[Finding]
         "'vector'), "
         "pg_is_in_recovery(), coalesce(extract(epoch FROM now() - pg_last_xact_replay_timestamp()), "
         "0)::float8, "
-        "coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false), "
         "pg_last_wal_receive_lsn() IS DISTINCT FROM pg_last_wal_replay_lsn()"
     ).fetchone()
     assert row is not None
-    shown, extension, is_standby, lag, is_encrypted, is_behind = row
+    shown, extension, is_standby, lag, is_behind = row
+    is_encrypted = connection.pgconn.ssl_in_use
     if version < _OLDEST:
         yield Finding(name, "problem", f"PostgreSQL {shown} is too old", "use PostgreSQL 15 or newer")
     if extension is None:
@@ -125,7 +125,8 @@ def _copy(connection: psycopg.Connection[Any], name: str, copy: Copy, totals: li
         if not (allowed and allowed[0]):
             yield Finding(name, "problem", f"your role may not read {table}", "ask for `--grant ROLE`")
             return
-    connection.execute(f"SET search_path = {copy.path}".encode())
+    connection.execute(b"BEGIN")  # through a pooler, a setting lasts no longer
+    connection.execute(f"SET LOCAL search_path = {copy.path}".encode())
     counts = connection.execute(
         b"SELECT (SELECT count(*) FROM doc), (SELECT count(*) FROM chunk), "
         b"(SELECT count(*) FROM vec v WHERE NOT EXISTS (SELECT 1 FROM chunk c WHERE c.row = v.row)), "
@@ -134,6 +135,7 @@ def _copy(connection: psycopg.Connection[Any], name: str, copy: Copy, totals: li
         b"(SELECT count(*) FROM chunk c WHERE NOT EXISTS (SELECT 1 FROM doc d WHERE d.doc_id = c.doc_id)), "
         b"(SELECT coalesce(sum(chunks), 0)::bigint FROM stat)"
     ).fetchone()
+    connection.execute(b"COMMIT")
     assert counts is not None
     docs, chunks, vectors, words, passages, counted = counts
     totals[0] += docs

@@ -29,7 +29,7 @@ from kebab_tui.domain.names import is_called_after_its_folder
 from kebab_tui.storage.ports import CopyProgress, Published
 from kebab_tui.storage.postgres import schema
 from kebab_tui.storage.postgres.address import Parameters, location_of, parameters_of, shard_parameters
-from kebab_tui.storage.postgres.cluster import connect, reason_of, translated
+from kebab_tui.storage.postgres.cluster import connect, hint_of, reason_of, translated
 from kebab_tui.storage.sqlite.export import Export, ExportedChunk, ExportedDocument, Tokenizer, Tokens
 
 MOST_SHARDS = 256
@@ -164,9 +164,14 @@ def _connected(parameters: Parameters) -> Iterator[psycopg.Connection[Any]]:
     try:
         connection = connect(parameters, _TIMEOUT_S)
     except psycopg.Error as error:
-        raise StoreError(f"cannot connect to {place}: {reason_of(error)}", "is the server running?") from None
+        reason = reason_of(error)
+        hint = hint_of(reason) or "is the server running?"
+        raise StoreError(f"cannot connect to {place}: {reason}", hint) from None
     try:
         with connection:
+            own = connection.execute("SELECT pg_backend_pid()").fetchone()
+            if own is None or own[0] != connection.info.backend_pid:
+                raise StoreError(f"{place} is a connection pooler", "name the server itself to publish there")
             yield connection
     except psycopg.Error as error:
         raise _error(error, place) from None
