@@ -80,7 +80,7 @@ STEPS = (_STEP_1, _STEP_2)
 _POSTING = """
 CREATE TABLE {name}ing(
   row {row} NOT NULL, dl int NOT NULL, at int NOT NULL, htg int NOT NULL, src int2 NOT NULL, x int2 NOT NULL,
-  term text COLLATE "C" NOT NULL, places int[]);
+  term text COLLATE "C" NOT NULL, places int[]) WITH (autovacuum_enabled = false);
 CREATE VIEW {name} WITH (security_invoker = true) AS SELECT term, row, src,
   (htg >> 21) & 2047 AS h, x, (htg >> 13) & 255 AS t, htg & 8191 AS g, dl,
   coalesce(places, ARRAY[at]) AS pos FROM {name}ing;"""
@@ -110,7 +110,7 @@ CREATE TABLE chunk(
   NULL,
   ordinal int NOT NULL, kind text NOT NULL, heading_path text NOT NULL, heading_folded text NOT NULL,
   text text NOT NULL, line_first int NOT NULL, line_last int NOT NULL, page int, title text NOT NULL,
-  embed_hash bytea NOT NULL, hangul bool NOT NULL, dl int NOT NULL);
+  embed_hash bytea NOT NULL, hangul bool NOT NULL, dl int NOT NULL) WITH (autovacuum_enabled = false);
 CREATE TABLE facet(
   doc_id text COLLATE "C" NOT NULL, src int2 NOT NULL, ordinal int NOT NULL, kind text COLLATE "C" NOT NULL,
   folded text COLLATE "C" NOT NULL, value text NOT NULL, line int, target text, extra text,
@@ -119,7 +119,7 @@ CREATE TABLE facet(
 {_POSTING.format(name="name_post", row="bigint")}
 CREATE TABLE vec(
   row {{row}} NOT NULL, part int2 NOT NULL, src int2 NOT NULL, hangul bool NOT NULL,
-  emb halfvec({{dims}}) NOT NULL);
+  emb halfvec({{dims}}) NOT NULL) WITH (autovacuum_enabled = false);
 CREATE TABLE embedded(row {{row}} NOT NULL, src int2 NOT NULL, vector bytea NOT NULL);
 CREATE TABLE word(
   src int2 NOT NULL, word text COLLATE "C" NOT NULL, stem text COLLATE "C" NOT NULL, seen bigint NOT NULL);
@@ -137,7 +137,9 @@ CREATE TABLE bucket_word(
 CREATE FUNCTION visible() RETURNS int2[] LANGUAGE sql STABLE AS $$
   SELECT coalesce(array_agg(s.src), '{{}}') FROM {{schema}}.source s WHERE kebab.may_read(s.source_id) $$;
 """
-"""Tables of one copy: `{schema}` is its name, `{dims}` the length of vectors, `{row}` the type of rows."""
+"""Tables of one copy: `{schema}` is its name, `{dims}` the length of vectors, `{row}` the type of rows.
+
+The large ones are vacuumed once, when they are whole."""
 
 _WORDS = "(term, row) INCLUDE (dl, src, x, htg)"
 _INDEXES = (
