@@ -148,7 +148,7 @@ _INDEXES = (
     ("doc", "(mtime_ns)"),
     ("doc", "(name_id)"),
     ("chunk", "(row)"),
-    ("chunk", "(doc_id)"),
+    ("chunk", "(doc_id) INCLUDE (row, src)"),
     ("chunk", "(chunk_id)"),
     ("facet", "(kind, folded, doc_id)"),
     ("facet", "(doc_id, ordinal)"),
