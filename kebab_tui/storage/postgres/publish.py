@@ -684,7 +684,7 @@ class _Sender:
         self._waiting: deque[Future[None]] = deque()
         self._connection: psycopg.Connection[Any] | None = None
         self._place = ""
-        self._began = False
+        self._began = self._failed = False
         self.committed = 0
 
     def __enter__(self) -> _Sender:
@@ -717,22 +717,31 @@ class _Sender:
         assert connection is not None
 
         def send() -> None:
-            with _errors(place):
-                if not self._began:
-                    connection.execute("BEGIN")
-                    self._began = True
-                if data is not None:
-                    with connection.cursor().copy(statement.encode()) as copy:
-                        copy.write(data)
-                    return
-                connection.execute(statement.encode())
-                connection.execute("COMMIT")
-                self._began = False
-                self.committed += 1
+            if self._failed:  # what comes after it would begin in the middle
+                return
+            try:
+                with _errors(place):
+                    self._execute(connection, statement, data)
+            except BaseException:
+                self._failed = True
+                raise
 
         while len(self._waiting) >= self._MOST_WAITING:
             self._wait()
         self._waiting.append(self._threads.submit(send))
+
+    def _execute(self, connection: psycopg.Connection[Any], statement: str, data: bytes | None) -> None:
+        if not self._began:
+            connection.execute("BEGIN")
+            self._began = True
+        if data is not None:
+            with connection.cursor().copy(statement.encode()) as copy:
+                copy.write(data)
+            return
+        connection.execute(statement.encode())
+        connection.execute("COMMIT")
+        self._began = False
+        self.committed += 1
 
     def _wait(self) -> None:
         self._waiting.popleft().result()
