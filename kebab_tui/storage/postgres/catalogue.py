@@ -203,7 +203,7 @@ class PostgresCatalogue:
             failed=states.get("failed", 0),
             skipped=states.get("skipped", 0),
             chunks=sum(row[1] for row in totals),
-            words=facts.words,
+            words=sum(row[0] for row in self._session.first("SELECT count(DISTINCT word) FROM word")),
             corpus_revision=facts.revision,
             schema_version=schema.SCHEMA_VERSION,
             lexical_version=facts.lexical_version,
