@@ -56,8 +56,12 @@ class PostgresCatalogue:
     def root_id(self, source: SourceId) -> str:
         return ""
 
-    def known_files(self, source: SourceId) -> dict[bytes, KnownFile]:
-        return self._files(f"source_id = {literal(source)}")
+    def known_files(self, source: SourceId, after: bytes = b"", limit: int = -1) -> dict[bytes, KnownFile]:
+        at_most = f" LIMIT {limit}" if limit >= 0 else ""
+        found = self._files(
+            f"source_id = {literal(source)} AND raw_path > {literal(after)} ORDER BY raw_path{at_most}"
+        )
+        return dict(sorted(found.items())[: limit if limit >= 0 else None])
 
     def known_files_at(self, source: SourceId, places: Iterable[bytes]) -> dict[bytes, KnownFile]:
         found: dict[bytes, KnownFile] = {}
