@@ -284,12 +284,12 @@ class Workspace:
 
     def completions(self) -> Completions:
         """Values to complete after filter keys."""
-        from kebab_tui.search.completions import MAX_COMPLETIONS, completions_of
+        from kebab_tui.search.completions import MOST_READ, completions_of
 
         try:
             with self._parts.index.reader.catalogue() as catalogue:
                 facets = {
-                    kind.id: catalogue.values(kind.id, MAX_COMPLETIONS + 500)  # some are never typed
+                    kind.id: catalogue.values(kind.id, MOST_READ)
                     for kind in FACETS.values()
                     if kind.key is not None
                 }
