@@ -55,6 +55,9 @@ class WatchedFolders:
             )
         self.by_root = {watched.source.root: watched for watched in self._watched.values()}
         self.sources = [watched.source for watched in self._watched.values()]
+        for watched in self._watched.values():
+            if watched.watch is not None:
+                watched.watch.watched_together = len(self._watched)
         return added
 
     def stop(self) -> None:

@@ -42,6 +42,7 @@ class WatchIntervals:
 
     beat: float = 1.0
     """Between two checks that the root is in place: one `stat`."""
+    beat_at_most: float = 10.0
     poll: float = 5.0
     """Between two polls, at least."""
     poll_at_most: float = 60.0
@@ -78,6 +79,8 @@ class FolderWatch:
         self._next_poll = 0.0
         self._renew_reason = ""
         self._next_renewal = 0.0
+        self.watched_together = 1
+        """How many folders the process watches: those with events share one check of a root a second."""
         self._stopping = False
         self._signal = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"watch {root}", daemon=True)
@@ -121,7 +124,8 @@ class FolderWatch:
     def _run(self) -> None:
         """Repair the watch, and poll the folders without events."""
         while True:
-            self._signal.wait(self._pace.beat)
+            shared = self.watched_together if self._state.kind == "live" else 1
+            self._signal.wait(min(self._pace.beat * shared, self._pace.beat_at_most))
             self._signal.clear()
             if self._stopping:
                 return

@@ -70,6 +70,23 @@ def test_a_source_without_events_has_a_state_only_when_its_scan_was_rejected(roo
     assert state is not None and (state.kind, state.reason) == ("paused", "folder not found")
 
 
+def test_several_folders_share_one_check_a_second(tmp_path: Path) -> None:
+    roots = [tmp_path / name for name in ("a", "b", "c")]
+    for root in roots:
+        root.mkdir()
+    folders = WatchedFolders(PathQueue(), lambda: False)
+
+    def shares(*watched: Path) -> list[int]:
+        folders.follow([Source(SourceId(root.name), root.name, str(root)) for root in watched])
+        return [one.watch.watched_together for one in folders.by_root.values() if one.watch is not None]
+
+    try:
+        assert shares(*roots) == [3, 3, 3]
+        assert shares(roots[0]) == [1]
+    finally:
+        folders.stop()
+
+
 def test_unreadable_paths_are_in_the_state_of_a_watched_source(root: Path) -> None:
     folders = WatchedFolders(PathQueue(), lambda: False)
     try:
