@@ -39,8 +39,8 @@ SIZE = 3_000
 _SHARE, _SHARE_OF_WORD = 100, 5
 """A list has one passage in 100, at least `SIZE`, but at most one in 5 of those with the word."""
 _MOST_WORDS = 800
-_MOST_NEW = 1_000
-"""With more new passages, or a larger change of the average length, a list is made again."""
+_MOST_NEW, _SHARE_NEW = 1_000, 500
+"""With more new passages, and one in 500, or a larger change of the average length, a list is made again."""
 _DRIFT = 0.02
 _LITTLE = 0.01
 """A word with less than this share of the best score, such as `the`: its list would tell nothing."""
@@ -61,10 +61,10 @@ class Candidates(NamedTuple):
 
 
 class _TopList(NamedTuple):
-    """`rows` is JSON; no row but these and the new ones is denser than `density`."""
+    """`rows` is JSON; no other row that was there at the revision is denser than `density`."""
 
+    revision: int
     rows: str
-    new: list[int]
     density: float
 
 
@@ -95,12 +95,13 @@ def candidates(
         if most.get(part, best) < _LITTLE * best:
             bound += most[part]
         elif top := lists.get(part):
-            rows += [*json.loads(top.rows), *top.new]
+            rows += json.loads(top.rows)
             bound += most[part] * top.density / (top.density + K1)
         elif is_any:
             unlisted.append(part)
         else:
             return None
+    rows += _new_since(connection, min(top.revision for top in lists.values()))
     return Candidates(rows, any_of(tuple(unlisted)) if unlisted else None, bound * (1 + _ROUNDING))
 
 
@@ -127,7 +128,7 @@ def _of_word(
         return None
     revision, average, bound, rows = row
     bound *= max(1.0, collection.average_length / average) * (1 + _ROUNDING)
-    return _TopList(rows, _new_since(connection, revision), bound)
+    return _TopList(revision, rows, bound)
 
 
 def _made_for(weights: FieldWeights) -> str:
@@ -154,7 +155,7 @@ def missing(connection: sqlite3.Connection, weights: FieldWeights, collection: C
             revision is None
             or not _log_reaches(connection, revision)
             or abs(collection.average_length / average - 1) > _DRIFT
-            or len(_new_since(connection, revision)) > _MOST_NEW
+            or len(_new_since(connection, revision)) > max(_MOST_NEW, collection.chunks // _SHARE_NEW)
         )
     ]
 
