@@ -18,9 +18,10 @@ from kebab_tui.vector_search import RUN_KIND
 
 if TYPE_CHECKING:
     from kebab_tui.domain.document import OtherFiles, Source
+    from kebab_tui.engines import Engine
     from kebab_tui.storage.ports import Figures, Holder, Index, IndexRun, Reader
     from kebab_tui.vector_search import VectorSearch
-    from kebab_tui.workspace import Engine, Workspace
+    from kebab_tui.workspace import Workspace
 
 FileState = Literal["none", "current", "behind", "unusable"]
 

@@ -122,7 +122,7 @@ def serve_command(
     with Interrupt() as interrupt:
         interrupt.work_began()
         from kebab_tui.server.calls import Calls
-        from kebab_tui.server.http import Limits
+        from kebab_tui.server.http import HttpLimits
         from kebab_tui.server.listener import listen, serve
 
         sockets = listen(host, port)
@@ -138,7 +138,7 @@ def serve_command(
         if not workspace.has_index:
             notify("nothing is indexed yet: run `kebab ingest FOLDER`")
         with _indexing(invocation, workspace) if watch else contextlib.nullcontext():
-            serve(Calls(workspace, view), sockets, token, Limits(call_s), interrupt.asked, _report)
+            serve(Calls(workspace, view), sockets, token, HttpLimits(call_s), interrupt.asked, _report)
     notify("stopped")
     return 0  # without closing the workspace: its thread may still work
 

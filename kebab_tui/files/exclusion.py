@@ -11,7 +11,7 @@ import re
 import stat
 from dataclasses import dataclass
 
-from kebab_tui.files.ignore import IgnoreRule, Scope
+from kebab_tui.files.ignore import FolderRules, IgnoreRule
 from kebab_tui.formats.registry import Format, format_of
 
 _EDITOR_FILE = re.compile(r"(?s).+~|\..+\.sw[a-z]|4913|#.+#|\.#.+|\._.+|\.goutputstream-.+")
@@ -41,13 +41,13 @@ def is_editor_file(name: str) -> bool:
     return _EDITOR_FILE.fullmatch(name) is not None
 
 
-def format_within(scope: Scope, prefix: str, name: str) -> Format | None:
+def format_within(scope: FolderRules, prefix: str, name: str) -> Format | None:
     """The format of the file `name` in `prefix`; None if there is none, or it is turned off."""
     kind = format_of(name)
     return kind if kind and scope.reads(kind.id, name, prefix + name) else None
 
 
-def exclusion_of_folder(root: str, prefix: str, name: str, scope: Scope) -> Exclusion | None:
+def exclusion_of_folder(root: str, prefix: str, name: str, scope: FolderRules) -> Exclusion | None:
     """Check the folder `name` in `prefix` (empty for the root, else it ends with a slash)."""
     path = f"{prefix}{name}"
     if reason := _problem_of_entry(root, path, name, stat.S_IFDIR):
@@ -56,7 +56,7 @@ def exclusion_of_folder(root: str, prefix: str, name: str, scope: Scope) -> Excl
     return Exclusion("ignored by", rule) if rule else None
 
 
-def exclusion_of_file(root: str, prefix: str, name: str, scope: Scope) -> Exclusion | None:
+def exclusion_of_file(root: str, prefix: str, name: str, scope: FolderRules) -> Exclusion | None:
     """Check the file `name` in `prefix`."""
     path = f"{prefix}{name}"
     if is_editor_file(name):

@@ -119,7 +119,7 @@ def rules_of_private_file(
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class FolderRules:
     """All rules that apply to the entries of one folder.
 
     `exclude` (of the source) overrides every ignore file; its `!` patterns restore ignored
@@ -181,15 +181,15 @@ class Scope:
         rule = self.named.match(_normal(name), _normal(path))
         return rule is not None and not rule.pattern.negated
 
-    def with_rules(self, folder: str, rules: Sequence[IgnoreRule]) -> Scope:
+    def with_rules(self, folder: str, rules: Sequence[IgnoreRule]) -> FolderRules:
         """Add the rules of the ignore files in this folder."""
         return replace(self, nearest_first=(Matcher(folder, rules, self.checkpoint), *self.nearest_first))
 
-    def with_private_rules(self, folder: str, rules: Sequence[IgnoreRule]) -> Scope:
+    def with_private_rules(self, folder: str, rules: Sequence[IgnoreRule]) -> FolderRules:
         """Add the rules of the `.kebabprivate` in this folder."""
         return replace(self, private_rules=(Matcher(folder, rules, self.checkpoint), *self.private_rules))
 
-    def below(self, name: str, path: str) -> Scope:
+    def below(self, name: str, path: str) -> FolderRules:
         """Return the scope for a subfolder."""
         included, private = self.included, self.is_private(name, path)
         if self.include is not None:
@@ -204,11 +204,11 @@ def scope_of_root(
     exclude: Iterable[str],
     checkpoint: Checkpoint = UNLIMITED,
     off: frozenset[str] = frozenset(),
-) -> Scope:
+) -> FolderRules:
     """Parse the patterns of a source; raise if one is invalid."""
     include = tuple(include)
     wanted = _matcher_of_globs("include", include)
-    return Scope(
+    return FolderRules(
         _matcher_of_globs("exclude", exclude),
         wanted,
         included=wanted is None,

@@ -36,8 +36,8 @@ from kebab_tui.files.exclusion import (
 from kebab_tui.files.ignore import (
     PRIVATE_FILE,
     RULE_FILES,
+    FolderRules,
     IgnoreRule,
-    Scope,
     rules_of_file,
     rules_of_private_file,
     scope_of_root,
@@ -62,14 +62,14 @@ _FURTHER = "."
 
 @dataclass(frozen=True, slots=True)
 class WalkRules:
-    """The source's own patterns, gitignore style, relative to its root; see `Scope`."""
+    """The source's own patterns, gitignore style, relative to its root; see `FolderRules`."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     off: frozenset[str] = OPT_IN
     """The formats whose files are no notes, unless a pattern of `include` names their ending."""
 
-    def scope(self, checkpoint: Checkpoint = UNLIMITED) -> Scope:
+    def scope(self, checkpoint: Checkpoint = UNLIMITED) -> FolderRules:
         return scope_of_root(self.include, self.exclude, checkpoint, self.off)
 
 
@@ -135,7 +135,7 @@ def explain_ignored(root: str, path: str, rules: WalkRules) -> str | None:
 def is_private(root: str, path: str) -> bool:
     """Return whether a `.kebabprivate` now matches the note at `path`, relative to `root`."""
     *folders, name = path.split("/")
-    scope, prefix = Scope(), ""
+    scope, prefix = FolderRules(), ""
     for folder in folders:
         scope = _with_private_file(root, prefix, scope)
         prefix = f"{prefix}{folder}/"
@@ -151,8 +151,8 @@ class PathScanner:
 
     def __init__(self, root: str, rules: WalkRules, checkpoint: Checkpoint = UNLIMITED) -> None:
         self._root = root
-        self._outer: dict[str, Scope | None] = {"": rules.scope(checkpoint)}
-        self._inner: dict[str, Scope | None] = {}
+        self._outer: dict[str, FolderRules | None] = {"": rules.scope(checkpoint)}
+        self._inner: dict[str, FolderRules | None] = {}
         self._others: Counter[str] = Counter()
 
     def walk(self) -> Iterator[FoundFile | WalkProblem]:
@@ -221,7 +221,7 @@ class PathScanner:
         scope = None if name.startswith(".") else self._scope_in(prefix)
         return scope is not None and (scope.takes_all or not scope.leaves_out(name, prefix + name))
 
-    def _scope_above(self, prefix: str) -> Scope | None:
+    def _scope_above(self, prefix: str) -> FolderRules | None:
         """Return the rules of the folders above `prefix`; None if they leave it out."""
         if prefix not in self._outer:
             above, name = _split(prefix[:-1])
@@ -232,7 +232,7 @@ class PathScanner:
             self._outer[prefix] = scope
         return self._outer[prefix]
 
-    def _scope_in(self, prefix: str) -> Scope | None:
+    def _scope_in(self, prefix: str) -> FolderRules | None:
         """Return the same with the folder's own ignore files."""
         if prefix not in self._inner:
             scope = self._scope_above(prefix)
@@ -252,7 +252,7 @@ class PathScanner:
         return known[prefix]
 
 
-def _walk(root: str, folder: str, scope: Scope, explain: bool, others: Counter[str]) -> Iterator[Entry]:
+def _walk(root: str, folder: str, scope: FolderRules, explain: bool, others: Counter[str]) -> Iterator[Entry]:
     """Walk `folder` (empty for the root, else it ends with a slash); `scope` holds the rules above it.
 
     Yields `LeftOut` only with `explain`. `others` gets the extensions of files of unsupported types.
@@ -298,7 +298,7 @@ def _walk(root: str, folder: str, scope: Scope, explain: bool, others: Counter[s
         pending += reversed(below)
 
 
-def _list(root: str, prefix: str, scope: Scope, explain: bool) -> _Listing:
+def _list(root: str, prefix: str, scope: FolderRules, explain: bool) -> _Listing:
     """List the folders, the files with their types, files of other types, and the rule files in a folder.
 
     With `explain`, also hidden names and, with type None, entries that cannot be notes.
@@ -343,20 +343,22 @@ def _entries(root: str, prefix: str) -> AbstractContextManager[Iterable[_FolderE
     return os.scandir(f"{root}/{prefix}")
 
 
-def _with_ignore_files(root: str, prefix: str, scope: Scope) -> Scope:
+def _with_ignore_files(root: str, prefix: str, scope: FolderRules) -> FolderRules:
     """Add the rules of a folder's own rule files; ignore files that cannot be read have none."""
     present = [name for name in RULE_FILES if exists(root, prefix + name)]
     return _read_rules(root, prefix, present, scope)[0] if present else scope
 
 
-def _with_private_file(root: str, prefix: str, scope: Scope) -> Scope:
+def _with_private_file(root: str, prefix: str, scope: FolderRules) -> FolderRules:
     """Add the rules of a folder's own `.kebabprivate`."""
     if scope.private or not exists(root, prefix + PRIVATE_FILE):
         return scope
     return _read_rules(root, prefix, [PRIVATE_FILE], scope)[0]
 
 
-def _read_rules(root: str, prefix: str, names: list[str], scope: Scope) -> tuple[Scope, list[WalkProblem]]:
+def _read_rules(
+    root: str, prefix: str, names: list[str], scope: FolderRules
+) -> tuple[FolderRules, list[WalkProblem]]:
     """Add the rule files of one folder to the scope, weakest first."""
     rules: list[IgnoreRule] = []
     problems = []

@@ -31,7 +31,7 @@ _PIECE = 1 << 20
 _PR_SET_PDEATHSIG = 1
 
 
-class Request(msgspec.Struct, frozen=True):
+class ParseRequest(msgspec.Struct, frozen=True):
     """A file to parse: by which function of the parser, with which further arguments."""
 
     function: str
@@ -58,7 +58,7 @@ def main(module: str) -> None:
     while True:
         try:
             described, size = HEAD.unpack(receive(0, HEAD.size))
-            request = msgspec.json.decode(receive(0, described), type=Request)
+            request = msgspec.json.decode(receive(0, described), type=ParseRequest)
             answer = _answer(parser, request, receive(0, size))
             is_refusal = isinstance(answer, Refusal)
             encoded = msgspec.json.encode(answer) if isinstance(answer, Refusal) else answer
@@ -68,7 +68,7 @@ def main(module: str) -> None:
             os._exit(0)
 
 
-def _answer(parser: ModuleType, request: Request, data: bytes) -> bytes | Refusal:
+def _answer(parser: ModuleType, request: ParseRequest, data: bytes) -> bytes | Refusal:
     _limit_cpu_time(request.seconds)
     checkpoint = Checkpoint(request.seconds)
     try:

@@ -26,7 +26,7 @@ import msgspec
 
 from kebab_tui.domain.checkpoint import Checkpoint, TookTooLongError, too_long
 from kebab_tui.domain.errors import UnreadableFileError, UnsuitableFileError
-from kebab_tui.formats.child import HEAD, MEMORY_MB, Refusal, Request, receive, send
+from kebab_tui.formats.child import HEAD, MEMORY_MB, ParseRequest, Refusal, receive, send
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ def read(
     """
     checkpoint()
     shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    request = msgspec.json.encode(Request(function, shown, seconds, arguments))
+    request = msgspec.json.encode(ParseRequest(function, shown, seconds, arguments))
     with _guard:
         reader = _readers.setdefault(module, _Reader(module))
     with reader.lock:

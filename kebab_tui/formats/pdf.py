@@ -402,7 +402,10 @@ def _outline(document: pdfium.PdfDocument, checkpoint: Checkpoint) -> dict[int, 
 
 
 def _blocks(
-    lines: Sequence[str], starts: Sequence[int], outline: Mapping[int, list[_Entry]], checkpoint: Checkpoint
+    lines: Sequence[str],
+    starts: Sequence[int],
+    outline: Mapping[int, list[_Entry]],
+    checkpoint: Checkpoint,
 ) -> Iterator[Block]:
     entries: list[_Entry] = []
     for number, (start, end) in enumerate(pairwise([*starts, len(lines) + 1])):

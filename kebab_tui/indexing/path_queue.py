@@ -39,7 +39,7 @@ class PathBatch:
 
 
 @dataclass(slots=True)
-class _Entry:
+class _QueuedPath:
     first: float
     due: float
 
@@ -48,9 +48,9 @@ class _Entry:
 class _Root:
     """The entries of one root: paths and subtrees, or a single one for the whole root."""
 
-    paths: dict[bytes, _Entry] = field(default_factory=dict)
-    subtrees: dict[bytes, _Entry] = field(default_factory=dict)
-    whole: _Entry | None = None
+    paths: dict[bytes, _QueuedPath] = field(default_factory=dict)
+    subtrees: dict[bytes, _QueuedPath] = field(default_factory=dict)
+    whole: _QueuedPath | None = None
     why: str = ""
 
     def add(self, path: bytes, is_dir: bool, now: float, settle_s: float) -> float:
@@ -68,7 +68,7 @@ class _Root:
                 for entries in (self.paths, self.subtrees):
                     for inner in [inner for inner in entries if inner == path or inner.startswith(below)]:
                         first = min(first, entries.pop(inner).first)
-            entry = kind.setdefault(path, _Entry(first, now))
+            entry = kind.setdefault(path, _QueuedPath(first, now))
         entry.due = min(now + settle_s, entry.first + max(LATEST_S, settle_s))
         if len(self.paths) + len(self.subtrees) > MOST_PATHS:
             self.collapse(entry.due, "")
@@ -79,7 +79,7 @@ class _Root:
         entries = [self.whole] if self.whole else [*self.paths.values(), *self.subtrees.values()]
         first = min((entry.first for entry in entries), default=due)
         self.why = self.why or why  # the first reason; a flood has none
-        self.whole = _Entry(first, due if self.whole is None else min(due, self.whole.due))
+        self.whole = _QueuedPath(first, due if self.whole is None else min(due, self.whole.due))
         self.paths.clear()
         self.subtrees.clear()
 
@@ -173,7 +173,7 @@ class PathQueue:
             self._woken = True
             self._changed.notify_all()
 
-    def _entries(self) -> Iterator[_Entry]:
+    def _entries(self) -> Iterator[_QueuedPath]:
         for root in self._roots.values():
             if root.whole is not None:
                 yield root.whole

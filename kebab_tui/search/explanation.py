@@ -20,9 +20,9 @@ from kebab_tui.search.answer import Answer, EncodedQuery, Search
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm, normalised, term_weight
 from kebab_tui.search.headline import (
     Compared,
-    Facts,
     FoundWord,
     HitComparison,
+    HitFacts,
     compare,
     found_words,
     headline,
@@ -335,7 +335,7 @@ def _with_sentences(explained: ExplainedResponse) -> ExplainedResponse:
     hits = []
     for one in explained.hits:
         rank = _rank(one)
-        facts = Facts(one.hit, rank, one.words, response.corrections, one.fused, settings, response.raw)
+        facts = HitFacts(one.hit, rank, one.words, response.corrections, one.fused, settings, response.raw)
         before = sides.get(rank - 1) if one.tree.children else None
         above = None if before is None else compare(sides[rank], before, settings)
         hits.append(replace(one, headline=headline(facts), above=above))

@@ -161,7 +161,7 @@ def words_clause(words: Sequence[FoundWord], *, relaxed: bool) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class HitFacts:
     """What a sentence may say of a hit beside the numbers of its tree."""
 
     hit: SearchHit
@@ -179,7 +179,7 @@ def closeness(cosine: float) -> str:
     return "close" if cosine >= CLOSE else "somewhat close" if cosine >= SOMEWHAT_CLOSE else "not close"
 
 
-def headline(facts: Facts) -> str:
+def headline(facts: HitFacts) -> str:
     """Why a hit has its place."""
     hit, fused, detail = facts.hit, facts.fused, facts.hit.retrieval
     is_keyword = hit.score_kind == "bm25" and fused is None
@@ -203,7 +203,7 @@ def headline(facts: Facts) -> str:
     return " ".join((f"{ordinal(facts.rank)}: {first}.", *(f"{one[0].upper()}{one[1:]}." for one in others)))
 
 
-def _meaning(facts: Facts, *, by_words: bool) -> list[str]:
+def _meaning(facts: HitFacts, *, by_words: bool) -> list[str]:
     fused, detail = facts.fused, facts.hit.retrieval
     cosine = fused.evidence.cosine if fused else detail.vector_score
     if cosine is None:
@@ -230,7 +230,7 @@ def _joined(clauses: Sequence[str]) -> str:
     return f"{', '.join(before)}{comma} and {last}"
 
 
-def _remarks(facts: Facts, *, by_words: bool) -> list[str]:
+def _remarks(facts: HitFacts, *, by_words: bool) -> list[str]:
     hit, fused, settings = facts.hit, facts.fused, facts.settings
     remarks = []
     if fused is not None and settings is not None:

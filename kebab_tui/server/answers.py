@@ -17,7 +17,7 @@ from kebab_tui.domain.document import Source
 from kebab_tui.domain.errors import Failure, NotIndexedError
 from kebab_tui.domain.note_uri import uri_of
 from kebab_tui.domain.text import one_line, sanitize
-from kebab_tui.server.view import Passages, ReadLines, Related, RelatedLink, ViewStatus
+from kebab_tui.server.view import Passages, ReadLines, RelatedLink, RelatedNotes, ViewStatus
 from kebab_tui.wire import llm_text
 from kebab_tui.wire.encode import Json, notice, timestamp
 
@@ -30,7 +30,7 @@ _NOTHING = "No passages found."
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolAnswer:
     """For the model, and for programs."""
 
     text: str
@@ -48,7 +48,7 @@ def visible(value: Any) -> Any:
     return value
 
 
-def passages(found: Passages) -> Answer:
+def passages(found: Passages) -> ToolAnswer:
     noun = "passage" if found.total == 1 else "passages"
     parts = [f"{len(found.hits)} of {found.total:,} {noun}:" if found.hits else _NOTHING]
     for number, quoted in enumerate(found.hits, 1):
@@ -57,10 +57,10 @@ def passages(found: Passages) -> Answer:
         title = one_line(" > ".join((hit.title, *hit.headings)))
         parts.append(f"{head} {title}\n{llm_text.fenced(hit.text)}")
     data: Json = {"schema_version": "mcp_search.v1", "query": found.query, **_page(found)}
-    return Answer("\n\n".join((*parts, *_remarks(found))), data)
+    return ToolAnswer("\n\n".join((*parts, *_remarks(found))), data)
 
 
-def docs(found: Passages, library: Source, version: str = "") -> Answer:
+def docs(found: Passages, library: Source, version: str = "") -> ToolAnswer:
     facts = {quoted.hit.chunk_id: _facts(quoted) for quoted in found.hits}
     text = llm_text.passages([quoted.hit for quoted in found.hits], [library], facts)
     data: Json = {
@@ -71,10 +71,10 @@ def docs(found: Passages, library: Source, version: str = "") -> Answer:
         "query": found.query,
         **_page(found),
     }
-    return Answer("\n\n".join((text or _NOTHING, *_remarks(found))), data)
+    return ToolAnswer("\n\n".join((text or _NOTHING, *_remarks(found))), data)
 
 
-def lines(found: ReadLines) -> Answer:
+def lines(found: ReadLines) -> ToolAnswer:
     document, note = found.note.document, found.note
     numbered = "\n".join(f"{number}: {line}" for number, line in enumerate(found.lines, found.first))
     size = f"page of {note.pages:,}" if note.pages else f"{len(note.lines):,} lines in all"
@@ -96,10 +96,10 @@ def lines(found: ReadLines) -> Answer:
     if found.next is not None:
         data["next"] = str(found.next)
         parts.append(f"To read on: {llm_text.cited(found.next)}")
-    return Answer("\n".join(parts), data)
+    return ToolAnswer("\n".join(parts), data)
 
 
-def related(found: Related) -> Answer:
+def related(found: RelatedNotes) -> ToolAnswer:
     note = found.note
     parts = [f"Related to {_cited(note)}"]
     parts += _section("Links", found.links, found.total_links)
@@ -118,7 +118,7 @@ def related(found: Related) -> Answer:
         "similar": [_note(quoted) | {"cosine": round(cosine, _DIGITS)} for quoted, cosine in found.similar],
         "notices": [notice(one) for one in found.notices],
     }
-    return Answer("\n".join(parts), data)
+    return ToolAnswer("\n".join(parts), data)
 
 
 def _section(title: str, links: Sequence[RelatedLink], total: int) -> Iterable[str]:
@@ -145,7 +145,7 @@ def _note(note: QuotedNote) -> Json:
     return found | {"title": document.title, "trust": document.trust.label}
 
 
-def libraries(found: Sequence[FoundLibrary], versions: Mapping[str, Sequence[str]]) -> Answer:
+def libraries(found: Sequence[FoundLibrary], versions: Mapping[str, Sequence[str]]) -> ToolAnswer:
     listed = [
         {
             "library_id": one.source.source_id,
@@ -161,7 +161,7 @@ def libraries(found: Sequence[FoundLibrary], versions: Mapping[str, Sequence[str
         }
         for one in found
     ]
-    return Answer(
+    return ToolAnswer(
         llm_text.library_list(found, versions), {"schema_version": "mcp_libraries.v1", "libraries": listed}
     )
 

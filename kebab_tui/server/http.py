@@ -16,7 +16,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from kebab_tui.domain.errors import defect
 from kebab_tui.server.access import Gate
-from kebab_tui.server.rest import JSON, Refused, Reply, Request, Rest, check_method, refused
+from kebab_tui.server.rest import JSON, RefusedRequest, Reply, Request, Rest, check_method, refused
 
 MCP_PATH = "/mcp"
 
@@ -32,7 +32,7 @@ _CLOSE = ((b"connection", b"close"),)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class HttpLimits:
     call_s: float = 30.0
     """From the end of a request to the end of its answer."""
     body_s: float = 10.0
@@ -54,7 +54,7 @@ class HttpApp:
         rest: Rest,
         mcp: StreamableHTTPSessionManager,
         gate: Gate,
-        limits: Limits,
+        limits: HttpLimits,
         report: Callable[[str], None],
     ) -> None:
         self._rest = rest
@@ -86,7 +86,7 @@ class HttpApp:
             reply = await self._reply(scope, receiving, sending)
         except Gone:
             return
-        except Refused as error:
+        except RefusedRequest as error:
             reply = error.reply
         except Exception as error:  # noqa: BLE001 - one failed request must not end the server
             self._report(f"{scope['method']} {scope['path']}: {defect(error).message}")

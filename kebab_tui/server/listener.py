@@ -24,7 +24,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.server.access import Gate
 from kebab_tui.server.calls import Calls
-from kebab_tui.server.http import HttpApp, Limits
+from kebab_tui.server.http import HttpApp, HttpLimits
 from kebab_tui.server.mcp import over_http
 from kebab_tui.server.rest import Reply, Rest, refused
 
@@ -88,7 +88,7 @@ def serve(
     calls: Calls,
     sockets: Sequence[socket.socket],
     token: bytes | None,
-    limits: Limits,
+    limits: HttpLimits,
     should_stop: Callable[[], bool],
     report: Callable[[str], None],
 ) -> None:

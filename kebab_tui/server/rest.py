@@ -64,7 +64,7 @@ class Reply:
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-class Refused(Exception):  # noqa: N818 - an answer, not a defect
+class RefusedRequest(Exception):  # noqa: N818 - an answer, not a defect
     """A request that gets an error for an answer."""
 
     def __init__(self, reply: Reply) -> None:
@@ -72,9 +72,9 @@ class Refused(Exception):  # noqa: N818 - an answer, not a defect
         self.reply = reply
 
 
-def refused(status: HTTPStatus, code: str, message: str, hint: str = "", **headers: str) -> Refused:
+def refused(status: HTTPStatus, code: str, message: str, hint: str = "", **headers: str) -> RefusedRequest:
     """`headers`: with `_` for `-`."""
-    return Refused(error_reply(status, Failure(code, message, hint), **headers))
+    return RefusedRequest(error_reply(status, Failure(code, message, hint), **headers))
 
 
 def error_reply(status: HTTPStatus, failure: Failure, **headers: str) -> Reply:
@@ -107,29 +107,29 @@ class Rest:
         return [*self._tools, f"{API}status", f"{API}openapi.json", "/openapi.json"]
 
     def check(self, request: Request) -> None:
-        """Raise Refused for an unknown path or method, before a body is read."""
+        """Raise RefusedRequest for an unknown path or method, before a body is read."""
         if request.path not in self.paths:
             hint = f"the paths are: /mcp, {', '.join(self.paths)}"
             raise refused(HTTPStatus.NOT_FOUND, "no_such_path", f"nothing is at {request.path}", hint)
         check_method(request, *_READS, *(["POST"] if request.path in self._tools else []))
 
     async def reply(self, request: Request) -> Reply:
-        """Raises Refused; other exceptions are defects."""
+        """Raises RefusedRequest; other exceptions are defects."""
         try:
             if (tool := self._tools.get(request.path)) is not None:
                 return await self._answer(tool, request)
             if request.path == f"{API}status":
                 return Reply(HTTPStatus.OK, encode.dumps(await self._status()).encode())
         except (UsageError, RawQueryError) as error:
-            raise Refused(error_reply(HTTPStatus.BAD_REQUEST, failure_for_agent(error))) from None
+            raise RefusedRequest(error_reply(HTTPStatus.BAD_REQUEST, failure_for_agent(error))) from None
         except NotFoundError as error:
-            raise Refused(error_reply(HTTPStatus.NOT_FOUND, failure_for_agent(error))) from None
+            raise RefusedRequest(error_reply(HTTPStatus.NOT_FOUND, failure_for_agent(error))) from None
         except Exception as error:
             if failure_of(error) is None:
                 raise
             told = failure_for_agent(error)
             reply = error_reply(HTTPStatus.SERVICE_UNAVAILABLE, told, retry_after=str(_RETRY_S))
-            raise Refused(reply) from error
+            raise RefusedRequest(reply) from error
         return Reply(HTTPStatus.OK, self._openapi)
 
     async def _answer(self, tool: Tool, request: Request) -> Reply:
@@ -159,7 +159,7 @@ class Rest:
         return visible
 
 
-def _answered(tool: Tool, given: Mapping[str, Any], view: Any) -> answers.Answer:
+def _answered(tool: Tool, given: Mapping[str, Any], view: Any) -> answers.ToolAnswer:
     return tool.answer(view, given)
 
 

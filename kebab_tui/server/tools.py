@@ -22,7 +22,7 @@ from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.query import SearchMode
 from kebab_tui.domain.text import did_you_mean
 from kebab_tui.server import answers
-from kebab_tui.server.answers import Answer
+from kebab_tui.server.answers import ToolAnswer
 from kebab_tui.server.view import AgentView
 from kebab_tui.wire.encode import Json
 
@@ -50,7 +50,7 @@ _Version = Annotated[
 _Tokens = Annotated[int, Meta(ge=200, le=20_000, description="About how long the answer may be, in tokens.")]
 
 
-class Search(Struct, forbid_unknown_fields=True, kw_only=True):
+class SearchArguments(Struct, forbid_unknown_fields=True, kw_only=True):
     query: _Query
     limit: Annotated[int, Meta(ge=1, le=50, description="At most so many passages.")] = 8
     offset: _Offset = 0
@@ -128,7 +128,7 @@ class Tool:
     arguments: type[Struct]
     answers: str
     """The schema of its structured answer."""
-    run: Callable[[AgentView, Any], Answer]
+    run: Callable[[AgentView, Any], ToolAnswer]
     aliases: Mapping[str, str]
     """Other names of arguments that models tend to write."""
     path: str
@@ -145,10 +145,10 @@ class Tool:
     def output_schema(self) -> Json:
         return schema(self.answers)
 
-    def answer(self, view: AgentView, given: Mapping[str, Any]) -> Answer:
+    def answer(self, view: AgentView, given: Mapping[str, Any]) -> ToolAnswer:
         """Raises a KebabError; UsageError for bad arguments."""
         answer = self.run(view, self._checked(given))
-        return Answer(answer.text, answers.visible(answer.data))
+        return ToolAnswer(answer.text, answers.visible(answer.data))
 
     def _checked(self, given: Mapping[str, Any]) -> Struct:
         known = self.arguments.__struct_encode_fields__
@@ -177,7 +177,7 @@ def schema(name: str) -> Json:
     return found
 
 
-def _search(view: AgentView, asked: Search) -> Answer:
+def _search(view: AgentView, asked: SearchArguments) -> ToolAnswer:
     found = view.search(
         asked.query,
         limit=asked.limit,
@@ -194,7 +194,7 @@ def _search(view: AgentView, asked: Search) -> Answer:
     return answers.passages(found)
 
 
-def _read(view: AgentView, asked: Read) -> Answer:
+def _read(view: AgentView, asked: Read) -> ToolAnswer:
     found = view.read(
         asked.target,
         source=asked.source,
@@ -205,18 +205,18 @@ def _read(view: AgentView, asked: Read) -> Answer:
     return answers.lines(found)
 
 
-def _related(view: AgentView, asked: RelatedTo) -> Answer:
+def _related(view: AgentView, asked: RelatedTo) -> ToolAnswer:
     return answers.related(view.related(asked.target, source=asked.source, limit=asked.limit))
 
 
-def _resolve_library(view: AgentView, asked: ResolveLibrary) -> Answer:
+def _resolve_library(view: AgentView, asked: ResolveLibrary) -> ToolAnswer:
     found = view.libraries(asked.library_name, asked.query, asked.limit)
     return answers.libraries(
         found, {one.source.source_id: view.versions(one.source.source_id) for one in found}
     )
 
 
-def _query_docs(view: AgentView, asked: QueryDocs) -> Answer:
+def _query_docs(view: AgentView, asked: QueryDocs) -> ToolAnswer:
     library, version = view.library(asked.library_id, asked.version)
     found = view.search(
         asked.query,
@@ -250,7 +250,7 @@ TOOLS: dict[str, Tool] = {
             "Find passages in the user's notes, by words and by meaning, in Korean and English. Each passage "
             "has its citation, such as infra/port.md:L23-L29: cite it with what you take from it. "
             f"{UNTRUSTED}",
-            Search,
+            SearchArguments,
             "mcp_search.v1",
             _search,
             _QUERY_ALIASES | {"tag": "tags", "path_glob": "path", "in": "source"},

@@ -82,7 +82,7 @@ class RelatedLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class RelatedNotes:
     """What a note is related to. The totals count links that are not listed, too."""
 
     note: QuotedNote
@@ -205,7 +205,7 @@ class AgentView:
             following = replace(cited, span=SourceSpan(1, 1, page=(span.page or 1) + 1), label="")
         return ReadLines(target, found, cited, first, shown, truncated, following)
 
-    def related(self, target: str, *, source: str = "", limit: int) -> Related:
+    def related(self, target: str, *, source: str = "", limit: int) -> RelatedNotes:
         """Links, backlinks and similar notes, each cited as it is now; of a passage if `target` cites one."""
         scope = self._scope(source)
         found = self._quoted(target, scope)
@@ -249,7 +249,7 @@ class AgentView:
             for one in near
             if (quoted := place(one.document, one.citation.span)) is not None
         ]
-        return Related(
+        return RelatedNotes(
             found, tuple(links), out.total, tuple(backlinks), back.total, tuple(similar), tuple(notices)
         )
 

@@ -22,7 +22,7 @@ Write = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ClipboardTool:
     """A program that puts its standard input on the clipboard."""
 
     argv: tuple[str, ...]
@@ -31,15 +31,15 @@ class Tool:
 
 
 _REMOTE = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
-_NATIVE: tuple[tuple[str, Tool], ...] = (
-    ("", Tool(("pbcopy",), "clipboard")),
-    ("WAYLAND_DISPLAY", Tool(("wl-copy",), "clipboard")),
-    ("DISPLAY", Tool(("xclip", "-selection", "clipboard"), "clipboard")),
-    ("DISPLAY", Tool(("xsel", "--clipboard", "--input"), "clipboard")),
-    ("", Tool(("clip.exe",), "clipboard", "utf-16")),
+_NATIVE: tuple[tuple[str, ClipboardTool], ...] = (
+    ("", ClipboardTool(("pbcopy",), "clipboard")),
+    ("WAYLAND_DISPLAY", ClipboardTool(("wl-copy",), "clipboard")),
+    ("DISPLAY", ClipboardTool(("xclip", "-selection", "clipboard"), "clipboard")),
+    ("DISPLAY", ClipboardTool(("xsel", "--clipboard", "--input"), "clipboard")),
+    ("", ClipboardTool(("clip.exe",), "clipboard", "utf-16")),
 )
 """Each tool with the environment variable that it needs."""
-_TMUX = Tool(("tmux", "load-buffer", "-w", "-"), "tmux + terminal clipboard")
+_TMUX = ClipboardTool(("tmux", "load-buffer", "-w", "-"), "tmux + terminal clipboard")
 _TIMEOUT_S = 1.0
 _SHOWN = 160
 """How many characters of the first line the message contains."""
@@ -70,7 +70,7 @@ def copy(text: str, write: Write, environ: Mapping[str, str], find: Find = shuti
     return f"Copied (terminal clipboard): {shown}"
 
 
-def tools(environ: Mapping[str, str], find: Find) -> Iterator[Tool]:
+def tools(environ: Mapping[str, str], find: Find) -> Iterator[ClipboardTool]:
     """The programs to try here, best first."""
     if not any(environ.get(name) for name in _REMOTE):
         for variable, tool in _NATIVE:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kebab_tui.domain.checkpoint import Checkpoint, ReadingStopped
 from kebab_tui.domain.errors import UsageError
-from kebab_tui.files.ignore import Matcher, Scope, parse_pattern, rules_of_file, scope_of_root
+from kebab_tui.files.ignore import FolderRules, Matcher, parse_pattern, rules_of_file, scope_of_root
 from tests.effort import cpu_seconds
 
 TREE = (
@@ -170,7 +170,7 @@ def test_a_pattern_matches_a_decomposed_name() -> None:
 
 def scope_with(
     *files: tuple[str, str], include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()
-) -> Scope:
+) -> FolderRules:
     """The scope after entering the folders of these ignore files, given as path and text."""
     scope = scope_of_root(include, exclude)
     for path, text in files:

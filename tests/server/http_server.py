@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kebab_tui.server.calls import Calls
-from kebab_tui.server.http import Limits
+from kebab_tui.server.http import HttpLimits
 from kebab_tui.server.listener import listen, serve
 from kebab_tui.server.view import AgentView
 from kebab_tui.settings.settings import Settings
@@ -106,7 +106,7 @@ def served(
     data: str,
     *,
     sources: Sequence[str] = (),
-    limits: Limits = Limits(call_s=LONGEST_WAIT_S),  # noqa: B008 - frozen
+    limits: HttpLimits = HttpLimits(call_s=LONGEST_WAIT_S),  # noqa: B008 - frozen
     token: str | None = TOKEN,
     settings: Settings = Settings(),  # noqa: B008 - frozen
 ) -> Iterator[Served]:

@@ -16,7 +16,7 @@ import pytest
 
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.server import listener
-from kebab_tui.server.http import Limits
+from kebab_tui.server.http import HttpLimits
 from kebab_tui.settings.settings import SearchSettings, Settings
 from tests.command_line import Kebab
 from tests.server.http_server import LONGEST_WAIT_S, TOKEN, Served, rest_of, served
@@ -251,7 +251,7 @@ def test_pipelined_requests_are_answered_in_order(server: Served) -> None:
 def hasty(indexed: Kebab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A server that waits for a client only a moment."""
     monkeypatch.setattr(listener, "STALLED_S", 0.3)
-    limits = Limits(call_s=LONGEST_WAIT_S, body_s=0.3)
+    limits = HttpLimits(call_s=LONGEST_WAIT_S, body_s=0.3)
     with served(str(indexed.data), settings=BY_WORDS, limits=limits) as found:
         yield found
         assert found.reported == []
@@ -321,7 +321,7 @@ def test_half_open_connections_hold_nothing_up(server: Served, monkeypatch: pyte
 
 def test_too_many_calls_are_refused_at_once(indexed: Kebab, monkeypatch: pytest.MonkeyPatch) -> None:
     going, release = threading.Event(), threading.Event()
-    limits = Limits(call_s=LONGEST_WAIT_S, calls=3)
+    limits = HttpLimits(call_s=LONGEST_WAIT_S, calls=3)
     with served(str(indexed.data), settings=BY_WORDS, limits=limits) as server, ThreadPoolExecutor(3) as pool:
         assert server.is_well()
         real = server.workspace.search
@@ -348,7 +348,7 @@ def test_too_many_calls_are_refused_at_once(indexed: Kebab, monkeypatch: pytest.
 
 def test_an_answer_that_takes_too_long(indexed: Kebab, monkeypatch: pytest.MonkeyPatch) -> None:
     release = threading.Event()
-    with served(str(indexed.data), settings=BY_WORDS, limits=Limits(call_s=0.3)) as server:
+    with served(str(indexed.data), settings=BY_WORDS, limits=HttpLimits(call_s=0.3)) as server:
         real = server.workspace.search
         asked: list[SearchQuery] = []
 

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from msgspec import Struct
 from openapi_spec_validator import validate
 
-from kebab_tui.server.answers import Answer as ToolAnswer
+from kebab_tui.server.answers import ToolAnswer
 from kebab_tui.server.tools import TOOLS, Tool
 from kebab_tui.server.view import AgentView
 from kebab_tui.wire.encode import Json

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from msgspec import Struct
 
 from kebab_tui.domain.errors import FilterError, NotFoundError, UsageError
-from kebab_tui.server.answers import Answer
+from kebab_tui.server.answers import ToolAnswer
 from kebab_tui.server.tools import TOOLS, Tool
 from kebab_tui.server.view import AgentView
 from kebab_tui.settings.settings import SearchSettings, Settings
@@ -28,7 +28,7 @@ def view(vault: Kebab) -> Iterator[AgentView]:
     workspace.close()
 
 
-def ask(view: AgentView, tool: str, **arguments: object) -> Answer:
+def ask(view: AgentView, tool: str, **arguments: object) -> ToolAnswer:
     """The answer, checked against the schema of the tool."""
     answer = TOOLS[tool].answer(view, arguments)
     Draft202012Validator(TOOLS[tool].output_schema).validate(json.loads(json.dumps(answer.data)))
@@ -40,8 +40,8 @@ class _Echo(Struct, forbid_unknown_fields=True):
 
 
 def test_a_tool_is_one_entry(view: AgentView, monkeypatch: pytest.MonkeyPatch) -> None:
-    def echo(view: AgentView, asked: _Echo) -> Answer:
-        return Answer(asked.text, {"echo": asked.text})
+    def echo(view: AgentView, asked: _Echo) -> ToolAnswer:
+        return ToolAnswer(asked.text, {"echo": asked.text})
 
     toy = Tool("echo", "Echo", "Says it again.", _Echo, "error.v1", echo, {"words": "text"}, "echo")
     monkeypatch.setitem(TOOLS, "echo", toy)
