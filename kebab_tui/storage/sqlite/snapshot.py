@@ -228,7 +228,8 @@ class StoreSnapshot:
             return ranked
 
         ranked = self._answers.get(self.revision, ("rank", found, *values, limit), compute)
-        self._matching[among] = {one.row for one in ranked}
+        if len(ranked) <= _LISTED:
+            self._matching[among] = {one.row for one in ranked}
         return list(ranked)
 
     def _listed(self, among: Among, limit: int, leaving_out: Sequence[ChunkRow] = ()) -> list[Scored] | None:
@@ -236,7 +237,7 @@ class StoreSnapshot:
         best = top_lists.candidates(
             self._connection, among.match, self._weights, self.collection(), self.frequency
         )
-        if best is None:
+        if best is None or len(best.rows) < limit:
             return None
         only, candidates = PassingRows.of(best.rows)
         values: list[Value] = [candidates]

@@ -35,7 +35,7 @@ from kebab_tui.storage.sqlite.connection import STEPS_BETWEEN_QUESTIONS, meta_va
 
 COMMON = 10_000
 """Passages with a word from which it has a list; scoring fewer takes less than a hundredth of a second."""
-SIZE = 3_000
+SIZE = 6_000
 _SHARE, _SHARE_OF_WORD = 100, 5
 """A list has one passage in 100, at least `SIZE`, but at most one in 5 of those with the word."""
 _MOST_WORDS = 800
