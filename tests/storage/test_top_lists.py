@@ -180,3 +180,18 @@ def test_a_saved_note_does_not_wait_for_the_lists(writer: StoreWriter, listed: S
     assert rankings(listed, THE, 5)[1] is None
     writer.merge_full_text()
     assert rankings(listed, THE, 5)[1] is not None
+
+
+def test_new_passages_are_found_among_many_new_vectors(writer: StoreWriter, listed: StoreReader) -> None:
+    with listed.snapshot() as snapshot:
+        revision = snapshot.revision
+        hashes = [row[0] for row in snapshot._connection.execute("SELECT embed_hash FROM chunks LIMIT 50")]
+    for part in (hashes[:20], hashes[20:]):
+        writer.save_vectors("model", [(text_hash, b"12") for text_hash in part])
+        writer.apply(tuple(notes(2, 800 + len(part))))
+    with listed.snapshot() as snapshot:
+        added = "SELECT DISTINCT chunk FROM changes WHERE revision > ? AND op = 'add'"
+        expected = [row for (row,) in snapshot._connection.execute(added, (revision,))]
+        assert sorted(top_lists._new_since(snapshot._connection, revision)) == sorted(expected) != []
+    full, short = rankings(listed, THE, 5)
+    assert short == full

@@ -46,6 +46,17 @@ _LITTLE = 0.01
 """A word with less than this share of the best score, such as `the`: its list would tell nothing."""
 _ROUNDING = 1e-9
 """Far above the error of the arithmetic, far below the difference of two scores."""
+_NEW = """
+WITH RECURSIVE later(revision) AS (
+  SELECT (SELECT min(revision) FROM changes WHERE revision > ?)
+  UNION ALL
+  SELECT (SELECT min(c.revision) FROM changes c WHERE c.revision > later.revision)
+  FROM later WHERE later.revision IS NOT NULL
+)
+SELECT DISTINCT c.chunk FROM later CROSS JOIN changes c ON c.revision = later.revision AND c.op = 'add'
+WHERE (SELECT op FROM changes f WHERE f.revision = later.revision LIMIT 1) <> 'vector'
+"""
+"""Skips revisions that stored vectors, maybe millions, by their first row: they have nothing else."""
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 
 
@@ -207,5 +218,4 @@ def _log_reaches(connection: sqlite3.Connection, revision: int) -> bool:
 
 
 def _new_since(connection: sqlite3.Connection, revision: int) -> list[int]:
-    statement = "SELECT DISTINCT chunk FROM changes WHERE revision > ? AND op = 'add'"
-    return [row for (row,) in connection.execute(statement, (revision,))]
+    return [row for (row,) in connection.execute(_NEW, (revision,))]
