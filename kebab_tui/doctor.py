@@ -145,7 +145,7 @@ def vector_state(semantics: VectorSearch, index: Index, *, fully: bool = False) 
     follower = semantics.new_follower(card)
     with index.reader.catalogue():  # one snapshot for both: another process may write
         opened = follower.open(fully=fully)
-        counts, total = semantics.counts(card)
+        counts, total = semantics.counts(card, fully=fully)
     size = 0
     with contextlib.suppress(OSError):
         size = os.path.getsize(os.path.join(index.folder, FILE_NAME))

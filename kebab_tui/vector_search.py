@@ -230,10 +230,10 @@ class VectorSearch:
             self._follower, self._followed = follower, card.fingerprint
             return follower
 
-    def counts(self, card: ModelCard) -> tuple[PendingCount, int]:
-        """What has no vector yet, and the number of all chunks."""
-        with self._reader.catalogue() as catalogue, self._reader.vectors(card.fingerprint) as source:
-            return source.pending_count(), catalogue.figures().chunks
+    def counts(self, card: ModelCard, *, fully: bool = False) -> tuple[PendingCount, int]:
+        """What has no vector yet, and the number of all chunks. `fully`: looks at each of them."""
+        with self._reader.snapshot() as snapshot, self._reader.vectors(card.fingerprint) as source:
+            return source.pending_count(fully=fully), snapshot.collection().chunks
 
     def damaged(self) -> int:
         """The number of chunks whose vector in the database is damaged."""
@@ -241,7 +241,7 @@ class VectorSearch:
         follower = self.new_follower(card)
         with self._reader.catalogue():
             follower.open()
-            missing, total = self.counts(card)
+            missing, total = self.counts(card, fully=True)
         return total - missing.chunks - follower.index.count
 
     def _has_vectors(self, card: ModelCard) -> bool:

@@ -284,12 +284,12 @@ class Workspace:
 
     def completions(self) -> Completions:
         """Values to complete after filter keys."""
-        from kebab_tui.search.completions import MAX_COMPLETIONS, completions_of
+        from kebab_tui.search.completions import MOST_READ, completions_of
 
         try:
             with self._parts.index.reader.catalogue() as catalogue:
                 facets = {
-                    kind.id: catalogue.values(kind.id, MAX_COMPLETIONS + 500)  # some are never typed
+                    kind.id: catalogue.values(kind.id, MOST_READ)
                     for kind in FACETS.values()
                     if kind.key is not None
                 }
@@ -568,11 +568,30 @@ class Workspace:
         """The present text of a page of the hit's document; the last one for a larger number.
 
         Takes some tens of milliseconds, at most a few seconds for a hostile file. Raises
-        UnreadableFileError with the reason, VanishedFileError if there is no file.
+        UnreadableFileError with the reason, VanishedFileError if there is no file. Of a shared index, a page
+        of a file that is not on this machine is as the index has it.
         """
         from kebab_tui.indexing.lookup import page_of
+        from kebab_tui.indexing.quote import is_elsewhere
 
+        if self.is_shared(self.settings.index.url) and is_elsewhere(hit.root, hit.raw_path):
+            return self.indexed_text(hit, number)
         return page_of(hit.root, hit.raw_path, number, self._parts.recipe)
+
+    def indexed_text(self, hit: SearchHit, page: int | None) -> PageText:
+        """A note, or one of its pages, as the index has it; lines that it does not have are empty.
+
+        Of a shared index, it takes one exchange with its servers.
+        """
+        from kebab_tui.domain.document import PageText
+        from kebab_tui.domain.pages import page_count
+        from kebab_tui.indexing.quote import indexed_lines
+
+        with self._parts.index.reader.catalogue() as catalogue:
+            document = catalogue.document(hit.doc_id) if page is not None else None
+            pages = page_count(document.facets) if document is not None else 0
+            lines = indexed_lines(catalogue, hit.doc_id, page)
+        return PageText(page or 1, 0 if page is None else max(page, pages), "", tuple(lines))
 
     def matching_position(self, hit: SearchHit, located: Located, query: str) -> TextPosition:
         """Where an editor begins in the located passage of a hit: at its best match."""

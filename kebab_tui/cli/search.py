@@ -35,7 +35,7 @@ from kebab_tui.cli.output import Style, detect, field, notify, plural, write, wr
 from kebab_tui.domain.errors import UsageError
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.ids import SourceId
-from kebab_tui.domain.query import SEARCH_MODES, SearchMode, SearchQuery
+from kebab_tui.domain.query import MODE_WORDS, SEARCH_MODES, SearchMode, SearchQuery
 from kebab_tui.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ def _write_summary(answer: SearchOutput, *, footer: bool) -> None:
         total = response.total_matches
         found = f"{len(response.hits)} of {plural(total, 'hit')}" if total else "nothing found"
         where = f" in {field(answer.scope)} (--all searches everything)" if answer.scope else ""
-        notify(f"{found}{where} · {response.mode} · {milliseconds:.0f} ms")
+        notify(f"{found}{where} · {MODE_WORDS[response.mode]} · {milliseconds:.0f} ms")
 
 
 def _write_why_not(workspace: Workspace, asked: SearchQuery, path: str, form: str) -> int:

@@ -27,11 +27,11 @@ _BADGE_TEXTS: dict[known.Badge, str] = {
     "relaxed": "partial match",
     "further": "further keyword match",
     "name": "by its name",
-    "distant": "distant: nothing nearer was found",
+    "distant": "weak match: nothing nearer was found",
     "words": "keyword",
     "meaning": "semantic",
     "gone": "gone: the file is no longer there",
-    "stale": "stale: the file changed since",
+    "stale": "changed since it was indexed",
 }
 
 _DAY_FROM = {"modified": "time of the file", "name": "name of the note"}

@@ -80,10 +80,12 @@ def fingerprint_of(status: os.stat_result | FileStatus) -> Fingerprint:
     an inode number wraps, so that two files keep two numbers.
     """
     least, most = -(2**63), 2**63 - 1
-    size, mtime_ns, ctime_ns = (
-        max(least, min(value, most)) for value in (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-    )
-    return Fingerprint(size, mtime_ns, ctime_ns, (status.st_ino - least) % 2**64 + least)
+    size, mtime_ns, ctime_ns, inode = status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+    if not least <= min(mtime_ns, ctime_ns) <= max(mtime_ns, ctime_ns) <= most:
+        mtime_ns, ctime_ns = (max(least, min(value, most)) for value in (mtime_ns, ctime_ns))
+    if inode > most:
+        inode = (inode - least) % 2**64 + least
+    return Fingerprint(min(size, most), mtime_ns, ctime_ns, inode)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from kebab_tui.domain.scope import SourcePart
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
 SEARCH_MODES: tuple[SearchMode, ...] = ("lexical", "vector", "hybrid")
+MODE_WORDS: dict[SearchMode, str] = {"lexical": "keyword", "vector": "semantic", "hybrid": "hybrid"}
+"""What the modes are called in texts for users."""
 FacetMatch = Literal["any", "all", "none"]
 
 

@@ -1,4 +1,4 @@
-"""Finds the notes in a folder, always in the same order.
+"""Finds the notes in a folder, in the order of the bytes of their paths.
 
 Yields files of a known type that no rule leaves out, and counts those of other types.
 Skips names that begin with a dot. Does not follow symbolic links: a linked folder could be
@@ -20,7 +20,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from kebab_tui.domain.checkpoint import SELDOM, UNLIMITED, Checkpoint
@@ -51,7 +50,6 @@ from kebab_tui.formats.registry import OPT_IN, Format
 if TYPE_CHECKING:
     from kebab_tui.files.git_tree import TreeEntry  # ordinary folders do not load it
 
-_NAME = itemgetter(0)
 _RULE_FILE_LIMITS = ReadLimits(MEGABYTE)
 _GONE = (errno.ENOENT, errno.ENOTDIR)
 _EXTENSION = re.compile(r"[\w+-]{1,16}")
@@ -257,45 +255,63 @@ def _walk(root: str, folder: str, scope: FolderRules, explain: bool, others: Cou
 
     Yields `LeftOut` only with `explain`. `others` gets the extensions of files of unsupported types.
     """
-    pending = [(folder, scope)]
-    while pending:
-        prefix, scope = pending.pop()
-        try:
-            folders, files, other_names, rule_files = _list(root, prefix, scope, explain)
-        except OSError as error:
-            yield WalkProblem(prefix.removesuffix("/"), _reason(error))
-            continue
-        if rule_files:
-            scope, problems = _read_rules(root, prefix, rule_files, scope)
-            yield from problems
-        takes_all = scope.takes_all
-        for name in other_names:
-            if not is_editor_file(name) and (takes_all or not scope.leaves_out(name, prefix + name)):
-                before, _, extension = name.rpartition(".")
-                extension = extension.lower() if before and _EXTENSION.fullmatch(extension) else ""
-                if extension not in others and len(others) >= _MOST_EXTENSIONS:
-                    extension = _FURTHER
-                others[extension] += 1
-        for name, entry, kind in sorted(files, key=_NAME):
-            path = prefix + name
-            if kind is None or (not takes_all and scope.leaves_out(name, path)):
-                if explain and (excluded := exclusion_of_file(root, prefix, name, scope)):
-                    yield LeftOut(path, excluded)
-                continue
-            try:
-                found = fingerprint_of(entry.stat(follow_symlinks=False))
-                yield FoundFile(path, found, kind, scope.is_private(name, path))
-            except OSError as error:
-                # Also for a deleted file: a share that is unmounted during the walk looks the same.
-                yield WalkProblem(path, _reason(error))
-        below = []
-        for name in sorted(folders):
-            path = f"{prefix}{name}/"
-            if explain and (excluded := exclusion_of_folder(root, prefix, name, scope)):
+    folders = [_walk_folder(root, folder, scope, explain, others)]
+    while folders:
+        step = next(folders[-1], None)
+        if step is None:
+            folders.pop()
+        elif isinstance(step, tuple):
+            folders.append(_walk_folder(root, *step, explain, others))
+        else:
+            yield step
+
+
+def _walk_folder(
+    root: str, prefix: str, scope: FolderRules, explain: bool, others: Counter[str]
+) -> Iterator[Entry | tuple[str, FolderRules]]:
+    """Yield the files of a folder, and in their places the folders in it, with the rules above them."""
+    try:
+        folders, files, other_names, rule_files = _list(root, prefix, scope, explain)
+    except OSError as error:
+        yield WalkProblem(prefix.removesuffix("/"), _reason(error))
+        return
+    if rule_files:
+        scope, problems = _read_rules(root, prefix, rule_files, scope)
+        yield from problems
+    takes_all = scope.takes_all
+    for name in other_names:
+        if not is_editor_file(name) and (takes_all or not scope.leaves_out(name, prefix + name)):
+            before, _, extension = name.rpartition(".")
+            extension = extension.lower() if before and _EXTENSION.fullmatch(extension) else ""
+            if extension not in others and len(others) >= _MOST_EXTENSIONS:
+                extension = _FURTHER
+            others[extension] += 1
+    # With its slash a folder sorts as the paths below it do.
+    below: list[tuple[str, _FolderEntry | None, Format | None]] = [
+        (f"{name}/", None, None) for name in folders
+    ]
+    for name, entry, kind in sorted([*files, *below], key=_in_bytes):
+        path = prefix + name
+        if entry is None:
+            if explain and (excluded := exclusion_of_folder(root, prefix, name[:-1], scope)):
                 yield LeftOut(path, excluded)
-            elif explain or takes_all or not scope.rule_against(name + "/", path):
-                below.append((path, scope.below(name + "/", path)))
-        pending += reversed(below)
+            elif explain or takes_all or not scope.rule_against(name, path):
+                yield path, scope.below(name, path)
+            continue
+        if kind is None or (not takes_all and scope.leaves_out(name, path)):
+            if explain and (excluded := exclusion_of_file(root, prefix, name, scope)):
+                yield LeftOut(path, excluded)
+            continue
+        try:
+            found = fingerprint_of(entry.stat(follow_symlinks=False))
+            yield FoundFile(path, found, kind, scope.is_private(name, path))
+        except OSError as error:
+            # Also for a deleted file: a share that is unmounted during the walk looks the same.
+            yield WalkProblem(path, _reason(error))
+
+
+def _in_bytes(entry: tuple[str, object, object]) -> bytes:
+    return os.fsencode(entry[0])
 
 
 def _list(root: str, prefix: str, scope: FolderRules, explain: bool) -> _Listing:

@@ -204,6 +204,8 @@ class EmbeddingJob:
         if not self._texts:
             self._done, self._total, self._seconds = 0, 0, 0.0
             self._marks.clear()
+            if not report.cancelled:
+                writer.note_complete(self.model)
             self._forget_unused(writer)
         return report
 
@@ -241,7 +243,7 @@ class EmbeddingJob:
                 self._all_fetched = len(self._texts) < _ROUND
                 left = len(self._texts)
                 if not self._all_fetched:
-                    count = source.pending_count()
+                    count = source.pending_count(fully=True)
                     left = count.texts + count.outdated
                 self._total = self._done + left
 
@@ -338,6 +340,10 @@ class _YieldingWriter:
     def delete_vectors(self) -> int:
         with contextlib.ExitStack() as stack:
             return self._session(stack).writer.delete_vectors()
+
+    def note_complete(self, model: str) -> None:
+        with contextlib.ExitStack() as stack:
+            self._session(stack).writer.note_complete(model)
 
     def finish(self, report: EmbeddingReport, started: int, card: ModelCard) -> str:
         """Record the run; write the vector file if all vectors exist. Returns why the write failed."""

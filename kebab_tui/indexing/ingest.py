@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 from kebab_tui.chunking.sections import ChunkLimits
 from kebab_tui.domain.change import Change, MarkNote, Move, MoveNotes, RemoveNote, SaveNote, TouchNote
@@ -34,6 +35,7 @@ from kebab_tui.storage.ports import KnownFile, Reader, Writer
 
 _COMMIT_CHUNKS = 24_000
 _COMMIT_SECONDS = 1.0
+_KNOWN_AT_ONCE = 4_096
 
 
 def recipe_of(settings: Settings) -> Recipe:
@@ -150,7 +152,6 @@ class Ingest:
     def source(self, source: Source, scanner: PathScanner) -> SourceReport:
         """Index one folder."""
         with self._reader.catalogue() as catalogue:
-            known = catalogue.known_files(source.source_id)
             last_root = catalogue.root_id(source.source_id)
         self._callbacks.progress(Progress(source.source_id, 0, 0, 0))
         try:
@@ -162,13 +163,14 @@ class Ingest:
                     "mount the disk again; if the notes were deleted, remove the source",
                 )
             check_overlap(source, self._known)
-            plan = compare(found, known, self._recipe.made_by)
+            plan = compare(found, self._known_files(source.source_id), self._recipe.made_by)
         except SourceError as error:
             return self._paused(source, error)
         except ReadingStopped:
             return SourceReport(source.source_id, source.root, {}, (), ())
         self._writer.begin_load(len(plan.to_read))
-        report = self._apply(source, plan, known, {file.doc_id for file in known.values()})
+        is_new = not (plan.unchanged or plan.known or plan.missing)
+        report = self._apply(source, plan, set() if is_new else UsedIds(self._reader))
         if not self.cancelled:
             self._writer.end_load()
             self._writer.set_source_state(source.source_id, "indexed", root.stored, scanner.other_files)
@@ -180,11 +182,12 @@ class Ingest:
         every = dict.fromkeys((*paths, *waiting))
         topmost = [path for path in every if not any(folder in every for folder in parents(path))]
         with self._reader.catalogue() as catalogue:
-            known = catalogue.known_files_at(source.source_id, topmost)
+            known = sorted(catalogue.known_files_at(source.source_id, topmost).items(), key=itemgetter(0))
             last_root = catalogue.root_id(source.source_id)
         try:
-            found = scanner.look(map(os.fsdecode, topmost))
-            plan = compare(self._until_stopped(found), known, self._recipe.made_by)
+            found = list(self._until_stopped(scanner.look(map(os.fsdecode, topmost))))
+            found.sort(key=lambda item: os.fsencode(item.path))
+            plan = compare(found, known, self._recipe.made_by)
             # After the scan: files may seem missing because the disk was just unmounted.
             check_overlap(source, self._known)
             if last_root not in ("", check_root(source.root).stored):
@@ -193,7 +196,18 @@ class Ingest:
             return self._paused(source, error)
         except ReadingStopped:
             return SourceReport(source.source_id, source.root, {}, (), ())
-        return self._apply(source, plan, known, UsedIds(self._reader))
+        return self._apply(source, plan, UsedIds(self._reader))
+
+    def _known_files(self, source: SourceId) -> Iterator[tuple[bytes, KnownFile]]:
+        """In the order of a walk. Holds few of them, and no read transaction while the walk goes on."""
+        last = b""
+        while True:
+            with self._reader.catalogue() as catalogue:
+                part = catalogue.known_files(source, last, _KNOWN_AT_ONCE)
+            yield from part.items()
+            if len(part) < _KNOWN_AT_ONCE:
+                return
+            last = next(reversed(part))
 
     def _until_stopped(self, found: Iterable[FoundFile | WalkProblem]) -> Iterator[FoundFile | WalkProblem]:
         for item in found:
@@ -205,14 +219,11 @@ class Ingest:
         self._writer.set_source_state(source.source_id, "paused")
         return SourceReport(source.source_id, source.root, {}, (), (), paused=error.message)
 
-    def _apply(
-        self, source: Source, plan: Plan, known: dict[bytes, KnownFile], taken: set[DocId] | UsedIds
-    ) -> SourceReport:
+    def _apply(self, source: Source, plan: Plan, taken: set[DocId] | UsedIds) -> SourceReport:
         tally = Tally()
         tally.counts["unchanged"] = plan.unchanged
         tally.problems += [f"{display_path(p.path) or '.'}: {p.reason}" for p in plan.problems]
-        if known:
-            recognise_moves(plan, known, source.root, self._recipe.limits_of)
+        recognise_moves(plan, source.root, self._recipe.limits_of)
         if self._grace is not None:
             # A note whose path was taken by a moved one goes at once, the others after the grace period.
             replaced = set(map(os.fsencode, plan.moved))
@@ -231,7 +242,7 @@ class Ingest:
                 moves.append(Move(was.doc_id, file.path, os.fsencode(new)))
                 tally.note(file.path, file.outcome, file.detail)
             self.batch.add(MoveNotes(tuple(moves)))
-        self._read_files(source, plan, known, taken, tally)
+        self._read_files(source, plan, taken, tally)
         self.batch.commit()
         if self.batch.failed:
             tally.correct(self.batch.failed)
@@ -244,14 +255,7 @@ class Ingest:
             unseen=tuple(os.fsencode(problem.path) for problem in plan.problems),
         )
 
-    def _read_files(
-        self,
-        source: Source,
-        plan: Plan,
-        known: dict[bytes, KnownFile],
-        taken: set[DocId] | UsedIds,
-        tally: Tally,
-    ) -> None:
+    def _read_files(self, source: Source, plan: Plan, taken: set[DocId] | UsedIds, tally: Tally) -> None:
         old_paths = {path for path, _ in plan.moved.values()}
         for done, found in enumerate(plan.to_read):
             if self.cancelled:
@@ -260,7 +264,7 @@ class Ingest:
             moved = found.path in plan.moved
             was = plan.moved[found.path][1] if moved else None
             if not moved and path not in old_paths:
-                was = known.get(path)
+                was = plan.known.get(path)
             target = FileTarget(source.source_id, source.root, found.path, was, moved)
             try:
                 change = change_of(found, target, self._recipe, taken, self._patience)

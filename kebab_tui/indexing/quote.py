@@ -17,7 +17,7 @@ from kebab_tui.domain.citation import Citation, Located, SourceSpan, parse_citat
 from kebab_tui.domain.document import Document
 from kebab_tui.domain.errors import NotFoundError, UnreadableFileError
 from kebab_tui.domain.hit import SearchHit
-from kebab_tui.domain.ids import SourceId
+from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.note_uri import SCHEME, parse_uri
 from kebab_tui.domain.pages import page_count
 from kebab_tui.domain.query import SearchFilters
@@ -163,15 +163,21 @@ def _quote_from_index(catalogue: Catalogue, found: Inspection) -> QuotedNote:
         check_cited(document, cited)
     pages = page_count(document.facets)
     page = (cited.page if cited is not None and cited.page else 1) if pages else None
+    lines = indexed_lines(catalogue, document.doc_id, page)
+    whole = SourceSpan(1, max(len(lines), 1), page=page)
+    span = cited if cited is not None and not pages else whole
+    return QuotedNote(document, Citation(document.path, span), Located(span, "same"), tuple(lines), pages)
+
+
+def indexed_lines(catalogue: Catalogue, doc_id: DocId, page: int | None) -> list[str]:
+    """The lines of the passages of a note, or of one of its pages; those between them are empty."""
     lines: list[str] = []
-    for chunk in catalogue.chunks_of(document.doc_id):
+    for chunk in catalogue.chunks_of(doc_id):
         if chunk.span.page == page:
             text = chunk.text.split("\n")
             lines += [""] * (chunk.span.first - 1 + len(text) - len(lines))
             lines[chunk.span.first - 1 : chunk.span.first - 1 + len(text)] = text
-    whole = SourceSpan(1, max(len(lines), 1), page=page)
-    span = cited if cited is not None and not pages else whole
-    return QuotedNote(document, Citation(document.path, span), Located(span, "same"), tuple(lines), pages)
+    return lines
 
 
 def _quote_page(document: Document, found: Inspection, target: str, recipe: Recipe) -> QuotedNote:

@@ -32,6 +32,8 @@ class Plan:
     """Work for one source. `moved` maps a found path to its old path and known note."""
 
     to_read: list[FoundFile] = field(default_factory=list)
+    known: dict[bytes, KnownFile] = field(default_factory=dict)
+    """The notes of the files to be read, without new ones."""
     missing: dict[bytes, KnownFile] = field(default_factory=dict)
     moved: dict[str, tuple[bytes, KnownFile]] = field(default_factory=dict)
     problems: list[WalkProblem] = field(default_factory=list)
@@ -39,20 +41,31 @@ class Plan:
 
 
 def compare(
-    found: Iterable[FoundFile | WalkProblem], known: Mapping[bytes, KnownFile], made_by: Mapping[str, str]
+    found: Iterable[FoundFile | WalkProblem],
+    known: Iterable[tuple[bytes, KnownFile]],
+    made_by: Mapping[str, str],
 ) -> Plan:
     """Sort the result of a walk into unchanged, to be read, and missing.
 
-    Files to be read that have not changed come last: the newest first of those that an older version read.
+    `found` and `known` are in the order of the bytes of the paths, and neither is held: memory grows only
+    with what has changed. Files to be read that have not changed come last: the newest first of those that
+    an older version read.
     """
     plan = Plan()
-    left = dict(known)
     encode = os.fsencode
+    rows = iter(known)
+    row = next(rows, None)
     for item in found:
         if isinstance(item, WalkProblem):
             plan.problems.append(item)
             continue
-        file = left.pop(encode(item.path), None)
+        path, file = encode(item.path), None
+        while row is not None and row[0] < path:
+            plan.missing[row[0]] = row[1]
+            row = next(rows, None)
+        if row is not None and row[0] == path:
+            file = row[1]
+            row = next(rows, None)
         if (
             file is not None
             and item.fingerprint == file.fingerprint
@@ -64,20 +77,24 @@ def compare(
             plan.unchanged += 1
         else:
             plan.to_read.append(item)
+            if file is not None:
+                plan.known[path] = file
+    if row is not None:
+        plan.missing[row[0]] = row[1]
+    plan.missing.update(rows)
 
     def urgency(item: FoundFile) -> tuple[bool, int]:
-        file = known.get(encode(item.path))
+        file = plan.known.get(encode(item.path))
         unchanged = file is not None and file.fingerprint == item.fingerprint
         return unchanged, -item.fingerprint.mtime_ns if unchanged else 0
 
     plan.to_read.sort(key=urgency)
-    plan.missing = left
     if unseen := {
         encode(problem.path) for problem in plan.problems
     }:  # not missing: the walk could not see them
         plan.missing = {
             path: file
-            for path, file in left.items()
+            for path, file in plan.missing.items()
             if path not in unseen and not any(folder in unseen for folder in parents(path))
         }
     return plan
@@ -101,14 +118,13 @@ def checked_ns(known: KnownFile, stamp: Fingerprint, now_ns: int) -> int:
     return now_ns
 
 
-def recognise_moves(
-    plan: Plan, known: Mapping[bytes, KnownFile], root: str, limits_of: Callable[[Format], ReadLimits]
-) -> None:
+def recognise_moves(plan: Plan, root: str, limits_of: Callable[[Format], ReadLimits]) -> None:
     """Find known notes under new paths, so that they keep their identity.
 
     A note is recognised by its content: at a new path if its old path is missing, or by its inode if
     another file took its old path. A note is missing if a moved one took its path and it has not moved.
     """
+    known = plan.known
     lost = {path: file for path, file in plan.missing.items() if file.content_hash}
     displaced = {
         path: file
@@ -119,10 +135,11 @@ def recognise_moves(
     }
     if not lost and not displaced:
         return
+    origins = lost | displaced
     owners: dict[str, list[bytes]] = {}
-    for path, file in (lost | displaced).items():
+    for path, file in origins.items():
         owners.setdefault(file.content_hash, []).append(path)
-    sizes = {file.fingerprint.size for file in (lost | displaced).values()}
+    sizes = {file.fingerprint.size for file in origins.values()}
     for item in plan.to_read:
         path = os.fsencode(item.path)
         if item.fingerprint.size not in sizes or (path in known and path not in displaced):
@@ -131,11 +148,11 @@ def recognise_moves(
             candidates = owners.get(read_file(root, item.path, limits_of(item.format)).content_hash, [])
         except UnreadableFileError:
             continue
-        own = [old for old in candidates if known[old].fingerprint.inode == item.fingerprint.inode]
+        own = [old for old in candidates if origins[old].fingerprint.inode == item.fingerprint.inode]
         free = own or [old for old in candidates if old in lost]
         if free and free[0] != path:
             candidates.remove(free[0])
-            plan.moved[item.path] = (free[0], known[free[0]])
+            plan.moved[item.path] = (free[0], origins[free[0]])
     left = {path for path, _ in plan.moved.values()}
     overwritten = {path for path in map(os.fsencode, plan.moved) if path in known and path not in left}
     plan.missing = {path: file for path, file in plan.missing.items() if path not in left}

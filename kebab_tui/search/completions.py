@@ -30,6 +30,8 @@ from kebab_tui.search.name_pattern import LEADS, is_initials, letters_of
 
 MAX_COMPLETIONS = 20_000
 """Values of a key that are known: searching through them takes about a millisecond."""
+MOST_READ = MAX_COMPLETIONS + 500
+"""Values that are read for them: some are never typed."""
 _MOST_OFFERED = 100
 _MOST_REPLACEMENTS = 4
 _SHORTEST_KEY = 2
@@ -242,16 +244,25 @@ def completions_of(
     """
     notes = tuple(paths)
     in_folder: Counter[str] = Counter()
-    for folder, count in Counter(path.rpartition("/")[0] for path in notes).items():
-        parts = folder.split("/") if folder else []
-        for depth in range(len(parts)):
-            in_folder["/".join(parts[: depth + 1]) + "/"] += count
-    folders = dict(sorted(in_folder.items(), key=lambda one: (-one[1], one[0])))
+    level = Counter(path.rpartition("/")[0] for path in notes)
+    while level:
+        level.pop("", None)
+        in_folder.update(level)
+        above: Counter[str] = Counter()
+        for folder, count in level.items():
+            above[folder.rpartition("/")[0]] += count
+        level = above
+    ordered = sorted(in_folder.items(), key=lambda one: (-one[1], one[0]))
+    folders = {f"{folder}/": count for folder, count in ordered[:MOST_READ]}
     known: dict[str, Mapping[str, int | None]] = {
         key: {value: counts[key].get(value, 0) if key in counts else None for value in choices(key)}
         for key in FILTER_KEYS
     }
-    known |= {"in": dict(sources), "version": dict(versions), "path": {**folders, **dict.fromkeys(notes)}}
+    known |= {
+        "in": dict(sources),
+        "version": dict(versions),
+        "path": folders | dict.fromkeys(notes[:MOST_READ]),
+    }
     known |= dict.fromkeys(_DATE_KEYS, dict.fromkeys(_DATES))
     known |= {kind.key: dict(facets.get(kind.id, ())) for kind in FACETS.values() if kind.key is not None}
     known |= dict.fromkeys(("links", "linkedby"), dict.fromkeys(known[NAME.key or ""]))
@@ -259,6 +270,8 @@ def completions_of(
 
 
 def _first(values: Mapping[str, int | None]) -> Mapping[str, int | None]:
+    if len(values) > MOST_READ:
+        values = dict(islice(values.items(), MOST_READ))
     if _is_never_typed(" ".join(values)):
         values = {value: count for value, count in values.items() if not _is_never_typed(value)}
     return dict(islice(values.items(), MAX_COMPLETIONS))

@@ -118,8 +118,8 @@ class Catalogue(Protocol):
         """Identity of the folder that the last ingest read; empty before the first."""
         ...
 
-    def known_files(self, source: SourceId) -> dict[bytes, KnownFile]:
-        """The files of a source by raw path."""
+    def known_files(self, source: SourceId, after: bytes = b"", limit: int = -1) -> dict[bytes, KnownFile]:
+        """The files of a source in the order of their raw paths; with a limit, so many after a path."""
         ...
 
     def known_files_at(self, source: SourceId, places: Iterable[bytes]) -> dict[bytes, KnownFile]:
@@ -237,7 +237,9 @@ class ChangeFeed(VectorLog, Protocol):
         """The texts that a chunk still uses and that still have no vector, or an outdated one."""
         ...
 
-    def pending_count(self) -> PendingCount: ...
+    def pending_count(self, *, fully: bool = False) -> PendingCount:
+        """`fully`: look at every chunk, also at those known to have had vectors when they were complete."""
+        ...
 
     def count(self) -> VectorCount: ...
 
@@ -325,6 +327,10 @@ class Writer(Protocol):
 
     def delete_vectors(self, model: str | None = None) -> int:
         """Delete vectors that no chunk uses, or all of a model; returns their number."""
+        ...
+
+    def note_complete(self, model: str) -> None:
+        """All texts seem to have vectors: a backend may note that, to count faster what is pending."""
         ...
 
     def use_model(self, model: str) -> None:

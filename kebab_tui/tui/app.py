@@ -18,6 +18,7 @@ from textual import events, on
 from textual.app import App, ComposeResult
 from textual.containers import Container
 from textual.content import Content
+from textual.filter import ANSIToTruecolor, LineFilter
 from textual.geometry import Size
 from textual.widgets import Input
 
@@ -47,7 +48,7 @@ from kebab_tui.tui.recent_notes import RecentNotes
 from kebab_tui.tui.results import Panes, ResultsPresenter
 from kebab_tui.tui.scope import Scope
 from kebab_tui.tui.screens.why_not_prompt import WhyNotPrompt
-from kebab_tui.tui.startup import TUNE_AT_LATEST_S, tune_for_typing
+from kebab_tui.tui.startup import COLLECT_S, TUNE_AT_LATEST_S, collect, tune_for_typing
 from kebab_tui.tui.themes import apply_theme
 from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.completion_list import CompletionList
@@ -122,6 +123,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.current_query = CurrentQuery(self.engine, mode, page)
         self.typing = TypingDebounce(self._typing_paused)
         self._resting = TypingDebounce(self._count_links)
+        self._collecting = TypingDebounce(collect, COLLECT_S)
         self._counted: dict[DocId, tuple[int, str]] = {}
         """The counts of links of notes, and when they were counted."""
         self._changes = 0
@@ -209,6 +211,10 @@ class KebabApp(App[tuple[str, ...]]):
         self.new_note: tuple[str, str] | None = None
         """The text in the box when a note was created, and the query that shows it once it is indexed."""
 
+    def get_line_filters(self) -> list[LineFilter]:
+        """Without the one that computes RGB values for named colours: only the theme `ansi` has such."""
+        return [one for one in super().get_line_filters() if not isinstance(one, ANSIToTruecolor)]
+
     @cached_property
     def is_shared(self) -> bool:
         """Whether the index is on servers, and only read."""
@@ -247,6 +253,7 @@ class KebabApp(App[tuple[str, ...]]):
         self.current_query.start_clock(self, self._searching)
         self.typing.start_clock(self)
         self._resting.start_clock(self)
+        self._collecting.start_clock(self)
         self.indexing.report_to(self.post_message)
         self.box.focus()
         self.arrange()
@@ -411,11 +418,14 @@ class KebabApp(App[tuple[str, ...]]):
         self._jumps = 0
         self.visited = self._goal = None
         self.typing.key_pressed()
+        self._collecting.key_pressed()
 
         def search() -> None:
             self.recorder.left()
             self.refresh_bindings()
             self.ask()
+            if self.box.has_filter:
+                self.engine.update_completions()
 
         self.call_after_refresh(search)  # paint the letter first
 

@@ -10,7 +10,6 @@ another thread.
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import threading
 import time
@@ -94,9 +93,6 @@ _POLL_UNCHANGED_S = 1.0
 _TICK_S = 0.001
 _QUIET_S = 0.7
 """Pause between polls for commits while the user types and after each commit."""
-_COMPLETIONS_S = 5.0
-"""Completions are read again at most this often, and for at most a part of the time."""
-_COMPLETIONS_SHARE = 20
 _PAINT_S = 0.05
 """How long the semantic search waits until the keyword hits are painted."""
 _STEPS_S = 0.03
@@ -181,9 +177,8 @@ class EngineThread:
         self._is_read = False
         """Whether the revision was read since a file may have changed."""
         self._quiet_until = 0.0
-        self._completions_took = 0.0
-        self._completions_at = 0.0
-        """When to read the completions again; 0 if they are up to date."""
+        self._has_completions = True
+        """Whether the completions were read, or will be, since the last commit."""
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
         self._workspace: Workspace | None = None
         self._pages = PageThread()
@@ -221,6 +216,14 @@ class EngineThread:
         with self._wake:
             self._folders, self._scope = folders, None
             self._wake.notify()
+
+    def update_completions(self) -> None:
+        """Read the values for completion again if a commit may have changed them."""
+        with self._wake:
+            if not self._has_completions:
+                self._has_completions = True
+                self._jobs.append(_Job("completions", self._read_completions))
+                self._wake.notify()
 
     def cancel(self) -> None:
         """Drop the waiting query, and end the one that runs."""
@@ -558,24 +561,19 @@ class EngineThread:
         return replace(query, filters=self._filters)
 
     def _read_completions(self, workspace: Workspace) -> Message | None:
-        began = time.monotonic()
         with contextlib.suppress(KebabError):
             if workspace.has_index:
-                completions = workspace.completions()
-                self._completions_took = time.monotonic() - began
-                return CompletionsReady(completions)
+                return CompletionsReady(workspace.completions())
         return None
 
     def _rest(self) -> float:
         """How long to wait for a request or a change."""
         if self._watch is None or self._long_job is not None:
             return _POLL_S
-        now, due = time.monotonic(), math.inf
-        if self._completions_at:
-            due = max(self._completions_at, self._quiet_until)
+        now = time.monotonic()
         if not self._is_read and self._quiet_until > now:
-            due = min(due, self._quiet_until)
-        return min(_REST_S, max(0.0, due - now) + _TICK_S)
+            return min(_REST_S, self._quiet_until - now + _TICK_S)
+        return _REST_S
 
     def _hear(self) -> None:
         with self._wake:
@@ -662,7 +660,7 @@ class EngineThread:
                     self._long_job = self._steps = None
 
     def _poll(self, workspace: Workspace) -> None:
-        """Report a changed status of the indexing process, commits and, later, new completions."""
+        """Report a changed status of the indexing process, and commits."""
         now = time.monotonic()
         has_heard, self._has_heard = self._has_heard, False
         if self._may_have_changed() or has_heard or now >= self._poll_anyway_at:
@@ -687,15 +685,9 @@ class EngineThread:
             if revision != self._revision:
                 self._revision = revision
                 self._scope = None
+                self._has_completions = False
                 self._post_result(CorpusChanged())
                 self._quiet_until = now + _QUIET_S
-                self._completions_at = self._completions_at or now + max(
-                    _COMPLETIONS_S, _COMPLETIONS_SHARE * self._completions_took
-                )
-                return
-        if self._completions_at and now > self._completions_at:
-            self._completions_at = 0.0
-            self._send(_Job("completions", self._read_completions))
 
 
 _PRESENT = "they lead to present notes: open the present one with ctrl+g"

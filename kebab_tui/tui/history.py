@@ -110,14 +110,15 @@ class HistoryRecorder:
 class TypingDebounce:
     """Debounces expensive repaints while the user types: calls `paused` after a while without keys."""
 
-    def __init__(self, paused: Callable[[], None]) -> None:
+    def __init__(self, paused: Callable[[], None], seconds: float = PAUSE_S) -> None:
         self._paused = paused
+        self._seconds = seconds
         self._timer: Timer | None = None
         self.is_typing = False
 
     def start_clock(self, owner: MessagePump) -> None:
         # One timer for all keys: a new one for each would cost more.
-        self._timer = owner.set_interval(PAUSE_S, self._pause, pause=True)
+        self._timer = owner.set_interval(self._seconds, self._pause, pause=True)
 
     def key_pressed(self) -> None:
         """A key changed the query."""

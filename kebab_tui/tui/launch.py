@@ -30,6 +30,7 @@ from kebab_tui.domain.text import sanitize
 
 if TYPE_CHECKING:
     from textual.events import Key
+    from textual.message import Message
 
     from kebab_tui.settings.settings import Settings
     from kebab_tui.tui.app import KebabApp
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 LOG = "screen.log"
 _ALT_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 """Characters with which no escape sequence of a terminal begins."""
+_ESC = "\x1b"
+_PASTE_START, _PASTE_END = f"{_ESC}[200~", f"{_ESC}[201~"
 PickedAs = Literal["editor", "citation", "line"]
 """The output form of a pick."""
 _SEE_HELP = "see `kebab-tui --help`"
@@ -102,6 +105,7 @@ def _run(argv: Sequence[str] | None) -> int:
         lenient = partial(codecs.getincrementaldecoder("utf-8"), errors="replace")
         vars(linux_driver)["getincrementaldecoder"] = lambda _: lenient
         read_alt_keys_at_once()
+        read_pastes_whole()
     app = _screens(app)
     picked = app.return_value or ()
     print_picked(picked, print0=given.print0)
@@ -375,6 +379,47 @@ def read_alt_keys_at_once() -> None:
         return read(self, sequence, alt)
 
     XTermParser._sequence_to_key_events = with_alt  # type: ignore[method-assign]
+
+
+class PasteFilter:
+    """Removes escape characters from what a terminal pastes, and from nothing else."""
+
+    def __init__(self) -> None:
+        self._is_inside = False
+        self._mark = ""
+        """The part of a mark that was read last, perhaps in another piece."""
+
+    def clean(self, data: str) -> str:
+        """A piece of the input; the beginning of a mark in pasted text is kept for the next one."""
+        cleaned = ""
+        for character in data:
+            wanted = _PASTE_END if self._is_inside else _PASTE_START
+            mark = self._mark + character
+            if not self._is_inside:
+                cleaned += character
+            elif mark == wanted or not wanted.startswith(mark):
+                cleaned += mark if mark == wanted else mark.replace(_ESC, "")
+            self._mark = mark if wanted.startswith(mark) else _ESC if character == _ESC else ""
+            if mark == wanted:
+                self._is_inside, self._mark = not self._is_inside, ""
+        return cleaned
+
+
+def read_pastes_whole() -> None:
+    """Take no part of a pasted text for keys.
+
+    Textual does so from an escape character on, which not every terminal removes: a text could press Enter.
+    """
+    from textual._xterm_parser import XTermParser
+
+    feed = XTermParser.feed
+
+    def clean_feed(self: XTermParser, data: str) -> Iterable[Message]:
+        cleaned = vars(self).setdefault("paste_filter", PasteFilter()).clean(data)
+        if cleaned or not data:  # an empty piece is the end of the input
+            yield from feed(self, cleaned)
+
+    XTermParser.feed = clean_feed  # type: ignore[method-assign]
 
 
 def has_job_control() -> bool:

@@ -16,7 +16,7 @@ from kebab_tui.domain.citation import Located
 from kebab_tui.domain.errors import Failure
 from kebab_tui.domain.hit import CORRECTED, Notice, SearchHit, SearchResponse, append_page
 from kebab_tui.domain.ids import ChunkId
-from kebab_tui.domain.query import SearchMode
+from kebab_tui.domain.query import MODE_WORDS, SearchMode
 from kebab_tui.tui.actions import Actions, first_key
 from kebab_tui.tui.current_query import CurrentQuery
 from kebab_tui.tui.explain.panel import ExplainPanel
@@ -30,7 +30,7 @@ from kebab_tui.tui.widgets import empty_states
 from kebab_tui.tui.widgets.empty_states import TextPane
 from kebab_tui.tui.widgets.hits_list import FRESH_S, HitsList
 from kebab_tui.tui.widgets.query_text import ChipsLine
-from kebab_tui.tui.widgets.segments import DOT, cut, sanitize_line
+from kebab_tui.tui.widgets.segments import DOT, ELLIPSIS, cut, sanitize_line
 from kebab_tui.tui.widgets.status_line import LiveWords, StatusLine, changed_words, live_words, passages
 
 if TYPE_CHECKING:
@@ -269,12 +269,14 @@ class ResultsPresenter:
             self.explain_hit(selected)
 
     def explain_hit(self, hit: SearchHit) -> bool:
-        """Show the scores of a hit, if they are loaded."""
-        if self.explained is None:
-            return False
-        found = next((one for one in self.explained.hits if one.hit.chunk_id == hit.chunk_id), None)
-        if found is not None:
-            self._panes.explain.show(found, self.explained)
+        """Show the scores of a hit, if they are loaded; until then, those of the hit before."""
+        panel = self._panes.explain
+        explained = self.explained.hits if self.explained is not None else ()
+        found = next((one for one in explained if one.hit.chunk_id == hit.chunk_id), None)
+        if found is not None and self.explained is not None:
+            panel.show(found, self.explained)
+        elif panel.explained is None:
+            panel.clear(f"Explaining{ELLIPSIS}")
         return found is not None
 
     @property
@@ -444,13 +446,11 @@ class ResultsPresenter:
 
 def mode_words(mode: SearchMode, vector_share: int | None) -> str:
     """The mode, and how many percent of the passages it finds by meaning unless those are all."""
-    if mode == "lexical":
-        return "keyword"
-    name = "semantic" if mode == "vector" else "hybrid"
-    if vector_share is None or vector_share >= 100:
+    name = MODE_WORDS[mode]
+    if mode == "lexical" or vector_share is None or vector_share >= 100:
         return name
     if mode == "vector":
-        return f"semantic {vector_share} %"
+        return f"{name} {vector_share} %"
     return f"{name} {DOT} semantic {vector_share} %" if vector_share else f"{name} (keyword only so far)"
 
 

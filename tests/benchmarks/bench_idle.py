@@ -30,7 +30,11 @@ from tests.benchmarks.screen.process import (
 from tests.benchmarks.screen.terminal import SCREEN, Terminal, environment
 
 _SAMPLE = Path(__file__).parents[2] / "fixtures" / "notes"
-_QUIET_S = 3.0
+_QUIET_S = 10.0
+"""So long nothing is painted, and hardly anything computed: longer than any pause between two works."""
+_LOOK_S, _REST = 0.5, 0.05
+"""How often to look, and the part of a processor that both processes use at most when they rest."""
+_PATIENCE_S = 300.0
 ASLEEP_S = 50.0
 """After so long without a note the indexing process has written its vectors' file and let go of the model."""
 _COUNTED_S = 10.0
@@ -74,23 +78,30 @@ def _counted(pid: int, goal: float, names: bool) -> list[Figure]:
     return figures
 
 
-def until_at_rest(workspace: Workspace, screen: Terminal) -> None:
-    """Until everything is read and embedded, and the screen paints no more."""
-    rests_since = time.perf_counter()
-    while time.perf_counter() - rests_since < _QUIET_S:
+def until_at_rest(workspace: Workspace, screen: Terminal) -> float:
+    """Until everything is read and embedded, and both processes rest; gives the seconds until then."""
+    start = rests_since = time.perf_counter()
+    while (now := time.perf_counter()) - rests_since < _QUIET_S:
+        if now - start > _PATIENCE_S:
+            raise TimeoutError("the screen does not come to rest")
+        pids = (screen.process.pid, *children(screen.process.pid))
+        painted, before = len(screen.pieces), [use(pid) for pid in pids]
+        screen.listen_until(now + _LOOK_S)
+        spent = sum(since(used, use(pid))[0] for used, pid in zip(before, pids, strict=True))
         live = workspace.live()
-        if live is None or live.pending or live.phase.kind != "idle":
+        is_busy = live is None or live.pending or live.phase.kind != "idle"
+        if is_busy or len(screen.pieces) > painted or spent > _REST * _LOOK_S:
             rests_since = time.perf_counter()
-        screen.listen_until(time.perf_counter() + 0.2)
+    return rests_since - start
 
 
 def measure(notes: str, home: str, seconds: float, names: bool) -> list[Figure]:
     data = os.path.join(home, "data")
     workspace = Workspace(Settings(), data)
     with Terminal((*SCREEN, "--data-dir", data, "--query", "port", notes), environment(home)) as screen:
-        until_at_rest(workspace, screen)
+        settled = until_at_rest(workspace, screen)
         screen.listen_until(time.perf_counter() + ASLEEP_S)
-        figures = idle(screen, seconds, names=names)
+        figures = [Figure("screen settled after", settled, "s"), *idle(screen, seconds, names=names)]
     workspace.close()
     return figures
 

@@ -174,7 +174,8 @@ class Bench:
                 finally:
                     note.write_bytes(text)
                 figures.append(Figure("of the indexing process after a saved note, at most", most, "MB", 300))
-                until_at_rest(workspace, searching)
+                settled = _AFTER_SAVING_S + until_at_rest(workspace, searching)
+                figures.append(Figure("screen settled after a saved note, within", settled, "s"))
                 figures += idle(searching, _IDLE_S)
         return [*_echoes(echoes), *figures]
 

@@ -80,7 +80,7 @@ def test_distant_hits_say_so(embedded: Kebab) -> None:
     answer = embedded("search", "saxophone", "-n", "1", "--json").json
     assert answer["hits"][0]["distant"] is True
     assert (
-        "distant: nothing nearer was found)"
+        "weak match: nothing nearer was found)"
         in embedded("search", "saxophone", "-n", "1", "--format", "human").out
     )
 

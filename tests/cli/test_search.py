@@ -22,7 +22,7 @@ def test_something_found_is_0_and_nothing_found_is_1(indexed: Kebab) -> None:
     assert indexed("search", "docker").code == 0
     nothing = indexed("search", "qqqqzzzz", "--mode", "lexical")
     assert (nothing.code, nothing.out) == (1, "")
-    assert nothing.err.startswith("nothing found · lexical")
+    assert nothing.err.startswith("nothing found · keyword")
 
 
 def test_notes_with_one_path_are_distinguished_by_their_folders(kebab: Kebab, tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_note_changed_since_is_marked(kebab: Kebab, notes: Path) -> None:
     kebab("ingest", str(notes))
     (notes / "port.md").write_text("# Port conflict\n\nGone.\n")
     done = kebab("search", "listeners", "--format", "human")
-    assert "stale: the file changed since" in done.out
+    assert "changed since it was indexed" in done.out
     assert "run `kebab ingest`" in done.err
     (notes / "port.md").unlink()
     assert "gone: the file is no longer there" in kebab("search", "listeners", "--format", "human").out
@@ -212,7 +212,7 @@ def test_a_pipe_gets_one_line_for_each_hit_and_no_escapes(indexed: Kebab) -> Non
     out = done.stdout.decode()
     assert "\x1b" not in out
     assert re.fullmatch(r"(.+\.md:\d+:.+\n){2}", out)
-    assert re.fullmatch(r"(.*\n)*2 of \d+ hits · lexical · \d+ ms\n", done.stderr.decode())
+    assert re.fullmatch(r"(.*\n)*2 of \d+ hits · keyword · \d+ ms\n", done.stderr.decode())
 
 
 def test_a_closed_output_gives_only_the_exit_code(indexed: Kebab) -> None:

@@ -43,7 +43,7 @@ def test_without_rules_nothing_is_private(tmp_path: Path) -> None:
         ("diary/\n", ["diary/a.md", "diary/deep/b.md", "x/diary/c.md"]),
         ("/diary/\n", ["diary/a.md", "diary/deep/b.md"]),
         ("diary\n!diary/a.md\n", ["diary/a.md", "diary/deep/b.md", "x/diary/c.md"]),
-        ("*\n", ["diary.md", "public.md", "diary/a.md", "diary/deep/b.md", "x/diary/c.md"]),
+        ("*\n", ["diary.md", "diary/a.md", "diary/deep/b.md", "public.md", "x/diary/c.md"]),
         ("*.md\n!public.md\n", ["diary.md", "diary/a.md", "diary/deep/b.md", "x/diary/c.md"]),
         ("deep\r\n", ["diary/deep/b.md"]),
         ("\ufeffdiary.md\n", ["diary.md"]),
@@ -127,4 +127,4 @@ def test_an_unreadable_file_makes_all_below_private(tmp_path: Path) -> None:
 def test_a_file_of_a_megabyte_is_read(tmp_path: Path) -> None:
     lines = "".join(f"folder-{n}/note.md\n" for n in range(40_000))
     write(tmp_path, {".kebabprivate": f"{lines}last.md\n"}, "last.md", "first.md", "folder-7/note.md")
-    assert private(tmp_path) == ["last.md", "folder-7/note.md"]
+    assert private(tmp_path) == ["folder-7/note.md", "last.md"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from kebab_tui.domain.document import Fingerprint
 from kebab_tui.domain.ids import DocId
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.files.read import FileContent, read_file
-from kebab_tui.files.walk import WalkProblem
+from kebab_tui.files.walk import FoundFile, WalkProblem
 from kebab_tui.formats.decode import ReadLimits
 from kebab_tui.formats.registry import FORMATS
 from kebab_tui.indexing.reconcile import compare
@@ -432,13 +433,48 @@ def _failing_after(calls: int, vault: Vault, error: OSError) -> Scandir:
 
 
 def test_thousands_of_files_that_cannot_be_seen_are_none_of_them_missing() -> None:
-    known = {
-        b"s/%d.md" % n: KnownFile(DocId(str(n)), Fingerprint(1, 1, 1, n), "", "", "ok", "", 1)
+    known = sorted(
+        (b"s/%d.md" % n, KnownFile(DocId(str(n)), Fingerprint(1, 1, 1, n), "", "", "ok", "", 1))
         for n in range(20_000)
-    }
+    )
     unseen = [WalkProblem(f"s/{n}.md", "permission denied") for n in range(19_000)]
     assert cpu_seconds(lambda: compare(unseen, known, {})) < 5
     assert len(compare(unseen, known, {}).missing) == 1_000
     assert compare([WalkProblem("s", "permission denied")], known, {}).missing == {}
     assert compare([WalkProblem("", "permission denied")], known, {}).missing == {}
     assert len(compare([WalkProblem("s/1", "permission denied")], known, {}).missing) == 20_000
+
+
+def test_the_scan_of_an_unchanged_folder_holds_neither_its_files_nor_its_notes() -> None:
+    kind = FORMATS["markdown"]
+    made_by = {kind.id: "markdown@1"}
+    stamp = Fingerprint(1, 1, 1, 1)
+    files = (FoundFile(f"{n:06}.md", stamp, kind) for n in range(30_000))
+    notes = (
+        (b"%06d.md" % n, KnownFile(DocId(str(n)), stamp, "", "markdown@1", "ok", "", 10**12))
+        for n in range(30_000)
+    )
+    tracemalloc.start()
+    try:
+        plan = compare(files, notes, made_by)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (plan.unchanged, plan.to_read, plan.known, plan.missing) == (30_000, [], {}, {})
+    assert peak < 100_000
+
+
+def test_a_scan_in_parts_sorts_files_as_one_of_all_notes(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kebab_tui.indexing.ingest._KNOWN_AT_ONCE", 2)
+    paths = ["a.md", "a/b.md", "a0.md", "a b.md", "a/b/c.md", "a/b0.md", "한글/ㄱ.md", "z.md", "é/x.md"]
+    for path in paths:
+        vault.write(path, f"text of {path}")
+    assert vault.ingest().count("added") == len(paths)
+    (vault.root / "a/b.md").unlink()
+    (vault.root / "z.md").rename(vault.root / "a/z.md")
+    vault.write("a b.md", "another text")
+    report = vault.ingest()
+    counts = {outcome: report.count(outcome) for outcome in ("added", "changed", "moved", "removed")}
+    assert counts == {"added": 0, "changed": 1, "moved": 1, "removed": 1}

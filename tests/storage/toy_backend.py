@@ -631,8 +631,8 @@ class _Catalogue:
     def root_id(self, source: SourceId) -> str:
         return self._store.root_ids.get(source, "")
 
-    def known_files(self, source: SourceId) -> dict[bytes, KnownFile]:
-        return {
+    def known_files(self, source: SourceId, after: bytes = b"", limit: int = -1) -> dict[bytes, KnownFile]:
+        known = {
             note.document.raw_path: KnownFile(
                 note.document.doc_id,
                 note.document.fingerprint,
@@ -644,7 +644,9 @@ class _Catalogue:
                 note.document.flags,
             )
             for note in self._of(source)
+            if note.document.raw_path > after
         }
+        return dict(sorted(known.items())[: limit if limit >= 0 else None])
 
     def known_files_at(self, source: SourceId, places: Iterable[bytes]) -> dict[bytes, KnownFile]:
         known = self.known_files(source)
@@ -808,7 +810,7 @@ class _Feed:
     def still_pending(self, hashes: Sequence[bytes]) -> set[bytes]:
         return {one.text_hash for one in self._missing()} & set(hashes)
 
-    def pending_count(self) -> PendingCount:
+    def pending_count(self, *, fully: bool = False) -> PendingCount:
         missing = self._missing()
         return PendingCount(len(missing), len({one.text_hash for one in missing}))
 
@@ -1055,6 +1057,9 @@ class _Writer:
             for key in gone:
                 del self._store.vectors[key]
             return len(gone)
+
+    def note_complete(self, model: str) -> None:
+        pass
 
     def use_model(self, model: str) -> None:
         with self._store.lock:

@@ -166,7 +166,10 @@ def _unsound(folder: DataFolder) -> Iterator[str]:
         chunks = connection.execute("SELECT id FROM chunks ORDER BY id").fetchall()
         if chunks != connection.execute("SELECT id FROM chunks_fts_docsize ORDER BY id").fetchall():
             yield "row parity"
-        triggers = connection.execute("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'").fetchone()
+        triggers = connection.execute(
+            "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' "
+            "AND tbl_name IN ('chunks', 'note_names')"
+        ).fetchone()
         if triggers != (6,):
             yield "a trigger is missing"
     except sqlite3.DatabaseError as error:

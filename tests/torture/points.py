@@ -34,6 +34,7 @@ class Point:
 
 _BATCH = "kebab_tui.storage.sqlite.batch:Batch"
 _WRITER = "kebab_tui.storage.sqlite.writer:StoreWriter"
+_LOAD = "kebab_tui.storage.sqlite.first_load"
 _LOCK = "kebab_tui.storage.lock:WriterLock"
 _FILE = "kebab_tui.vectors.file"
 _SNAPSHOT = "kebab_tui.vectors.faiss_index:VectorSnapshot"
@@ -61,6 +62,9 @@ _INGEST = (
     Point("after COMMIT", statement("COMMIT", False), 6),
     Point("before COMMIT, first ingest", statement("COMMIT", True), 6, "fresh"),
     Point("after COMMIT, first ingest", statement("COMMIT", False), 6, "fresh"),
+    Point("first load: left out", after(_LOAD, "leave_out"), 1, "fresh"),
+    Point("first load: before it is complete", before(_LOAD, "complete"), 1, "fresh"),
+    Point("first load: complete, not committed", after(_LOAD, "complete"), 1, "fresh"),
     Point("migration", statement("CREATE", False), 18, "fresh"),
     Point("sources written, not in place", replacing("sources.json", True), 1, "fresh"),
     Point("sources in place", replacing("sources.json", False), 1, "fresh"),

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 SAMPLE = (
     "after Batch.finish",
     "before COMMIT, first ingest",
+    "first load: before it is complete",
     "between setting aside",
     "embed: after save_vectors",
     "embed: file written, not in place",

@@ -28,6 +28,7 @@ _BULK_CHUNKS = 6
 SAMPLED = 1
 """Of so few vectors, samples would be all, and hide what replaying them had got wrong."""
 _COMMIT_CHUNKS = 12
+_LOADED_FILES = 3
 _COMMIT_VECTORS = 5
 
 
@@ -44,11 +45,12 @@ def main(data: str, notes: str, name: str, steps: int, seed: int) -> None:
 def take_small_steps() -> None:
     """What takes thousands of notes or minutes of rest in earnest happens here within a second."""
     from kebab_tui.indexing import embed, ingest, schedule
-    from kebab_tui.storage.sqlite import writer
+    from kebab_tui.storage.sqlite import first_load, writer
     from kebab_tui.vectors import faiss_index
 
     writer.StoreWriter.__init__.__defaults__ = (_BULK_CHUNKS,)
     ingest._COMMIT_CHUNKS = _COMMIT_CHUNKS
+    first_load._FEWEST_FILES = _LOADED_FILES
     embed._ROUND = _COMMIT_VECTORS
     schedule.SAVE_AFTER_S, schedule.SAVES_APART_S, schedule.UNLOAD_AFTER_S = 0.1, 0.3, 0.6
     schedule.QUIET_S = 0.2

@@ -24,6 +24,9 @@ class Engine:
     def page(self, hit: SearchHit, number: int) -> PageText:
         raise UnreadableFileError("has no pages")
 
+    def indexed_text(self, hit: SearchHit, page: int | None) -> PageText:
+        return PageText(page or 1, 0, "", ())
+
     def file_of(self, root: str, raw_path: bytes) -> str:
         return os.path.join(root, os.fsdecode(raw_path))
 

@@ -216,6 +216,17 @@ async def test_the_list_of_recent_changes_follows_the_notes(desk: Desk) -> None:
         assert app.hits.cursor == 0
 
 
+async def test_a_new_tag_is_offered_while_its_filter_is_typed(desk: Desk) -> None:
+    app = desk.whole_screen()
+    async with desk.open(app) as pilot:
+        desk.write("four.md", "---\ntags: [zebra]\n---\n# four\n\nA quokka with stripes.\n")
+        await until(pilot, lambda: "four.md" in paths(app))
+        await pilot.press(*" tag:ze")
+        await until(pilot, lambda: app.completion_list.is_open and "zebra" in painted(app))
+        await pilot.press("ctrl+u", *"tag:zebra", "home")
+        assert not app.completion_list.is_open
+
+
 async def test_a_query_that_finds_nothing_finds_the_note_that_is_saved_for_it(desk: Desk) -> None:
     app = desk.screen("wombat")
     async with desk.open(app) as pilot:

@@ -169,9 +169,8 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
     monkeypatch.setattr(engine_thread, "_REST_S", 0.005)
     begun: list[Asking] = []
 
-    def start(engine: Any, *, rest_s: float = 0.0, offer_s: float = 60.0) -> Asking:
+    def start(engine: Any, *, rest_s: float = 0.0) -> Asking:
         monkeypatch.setattr(engine_thread, "_QUIET_S", rest_s)
-        monkeypatch.setattr(engine_thread, "_COMPLETIONS_S", offer_s)
         begun.append(made := Asking(engine))
         made.start()
         offered = [CompletionsReady] if engine.has_index else []
@@ -312,12 +311,14 @@ def test_a_question_comes_before_a_job_that_runs_and_the_job_begins_anew(
     begin: Begin, stuck: tuple[Engine, threading.Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, runs = stuck
-    at_work = begin(engine, offer_s=0.0)
-    engine.number = 2  # a commit: completions are read again
+    at_work = begin(engine)
+    engine.number = 2
+    changed = [type(message) for message in at_work.until(CorpusChanged)]
+    at_work.thread.update_completions()
     assert runs.wait(_PATIENCE_S)
     at_work.thread.ask(1, SearchQuery("words", "lexical"), False)
     kinds = [type(message) for message in at_work.until(CompletionsReady)]
-    assert kinds == [CorpusChanged, SearchDone, CompletionsReady]
+    assert [*changed, *kinds] == [CorpusChanged, SearchDone, CompletionsReady]
 
 
 # A long job
@@ -497,14 +498,16 @@ def test_asked_again_only_the_whole_answer_takes_the_place_of_the_last(begin: Be
 # What can be completed
 
 
-def test_completions_are_read_again_some_time_after_a_change(begin: Begin, clock: Clock) -> None:
-    at_work = begin(Engine(), offer_s=60)
+def test_completions_are_read_again_on_request_if_something_was_committed(begin: Begin) -> None:
+    at_work = begin(Engine())
+    at_work.thread.update_completions()
+    assert CompletionsReady not in at_work.kinds_until_silence()
     at_work.engine.number = 2
     at_work.until(CorpusChanged)
     at_work.engine.number = 3
-    clock.now += 59
     assert CompletionsReady not in at_work.kinds_until_silence()
-    clock.now += 2
+    at_work.thread.update_completions()
+    at_work.thread.update_completions()
     completed = at_work.until(CompletionsReady)[-1]
     assert isinstance(completed, CompletionsReady)
     assert str(completed.completions) == "as of 3"

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 from textual._xterm_parser import XTermParser
-from textual.events import Key
+from textual.events import Key, Paste
 
 from kebab_tui.indexing.status import read_live
 from kebab_tui.settings.settings import Settings
-from kebab_tui.tui.launch import _run, print_picked, read_alt_keys_at_once
+from kebab_tui.tui.launch import _run, print_picked, read_alt_keys_at_once, read_pastes_whole
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.pty_screen import SCREEN, Start
 from tests.vault import index_in
@@ -387,3 +387,14 @@ def test_keys_with_alt_that_arrive_together_are_not_text(monkeypatch: pytest.Mon
     assert [event.key for event in read if isinstance(event, Key)] == [
         "alt+n", "alt+n", "alt+m", "down", "f1", "x"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
+def test_pasted_text_presses_no_key(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(XTermParser, "feed", XTermParser.feed)
+    read_pastes_whole()
+    parser, typed = XTermParser(), "a\x1b[200~b \x1b\r\x1b[31mc\x1b\x1b[201~d\x1b[Be"
+    pieces = [typed[at : at + size] for at in range(0, len(typed), size)]
+    read = [message for piece in pieces for message in parser.feed(piece)]
+    keys = [one.text if isinstance(one, Paste) else one.key for one in read if isinstance(one, Key | Paste)]
+    assert keys == ["a", "b \r[31mc", "d", "down", "e"]

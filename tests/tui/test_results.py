@@ -12,10 +12,11 @@ import pytest
 
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.query import SearchQuery
+from kebab_tui.search.explanation import ExplainedResponse
 from kebab_tui.settings.settings import Settings
 from kebab_tui.workspace import Callbacks, Workspace
 from tests.tui.recorded_hits import RecordedHits
-from tests.tui.screen import WIDE, Proxy, Screen, found, kebab, paths, type_at_once, until
+from tests.tui.screen import WIDE, Proxy, Screen, found, kebab, painted, paths, type_at_once, until
 
 pytestmark = pytest.mark.slow
 
@@ -125,6 +126,25 @@ async def test_the_explanation_opened_before_the_final_response_asks_for_no_othe
         assert asked == ["lexical", "hybrid"]
         assert app.explain.explained is not None and app.hits.selected is not None
         assert app.explain.explained.hit.chunk_id == app.hits.selected.chunk_id
+
+
+async def test_an_explanation_that_is_computed_does_not_say_that_no_hit_is_selected(data: Path) -> None:
+    go_on = threading.Event()
+
+    def explain(real: Workspace, query: SearchQuery) -> ExplainedResponse:
+        assert go_on.wait(60)
+        return real.explain(query)
+
+    app = kebab(data, lambda: Proxy(data, explain=explain), mode="lexical", query="qqqzzz")
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "No hits for qqqzzz" in painted(app))
+        await pilot.press("ctrl+u", *"rust")
+        await found(pilot)
+        await pilot.press("f4")
+        await until(pilot, lambda: "Explaining…" in painted(app))
+        assert "No hit is selected" not in painted(app)
+        go_on.set()
+        await until(pilot, lambda: "First: " in painted(app))
 
 
 async def test_a_moved_cursor_stays_on_its_hit_through_modes_commits_and_explanations(

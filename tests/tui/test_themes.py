@@ -74,12 +74,24 @@ def unreadable(app: App[Any]) -> list[str]:
     ]
 
 
+def named_colours(app: App[Any]) -> list[str]:
+    """Texts in colours of the terminal's palette: the application replaces none by RGB values."""
+    return [
+        f"{app.theme}: {segment.text!r}"
+        for strip in app.screen._compositor.render_strips()
+        for segment in strip
+        if segment.style is not None
+        for color in (segment.style.color, segment.style.bgcolor)
+        if color is not None and color.triplet is None
+    ]
+
+
 async def unreadable_in_any_theme(pilot: Screen) -> list[str]:
     found: list[str] = []
     for theme in COLOURED:
         apply_theme(pilot.app, theme)
         await pilot.pause()
-        found += unreadable(pilot.app)
+        found += unreadable(pilot.app) + named_colours(pilot.app)
     return found
 
 

@@ -24,6 +24,7 @@ def back_to(version: int, database: Path) -> None:
         for step, statements in _UNDO.items():
             if step > version:
                 connection.executescript(statements)
+        connection.execute("DELETE FROM meta WHERE key LIKE 'complete@%'")  # no earlier program noted that
         connection.execute("DELETE FROM _sqlite_migrations WHERE name >= ?", (f"{version + 1:04}",))
         connection.execute(f"PRAGMA user_version = {version}")
         connection.commit()

@@ -56,8 +56,12 @@ class PostgresCatalogue:
     def root_id(self, source: SourceId) -> str:
         return ""
 
-    def known_files(self, source: SourceId) -> dict[bytes, KnownFile]:
-        return self._files(f"source_id = {literal(source)}")
+    def known_files(self, source: SourceId, after: bytes = b"", limit: int = -1) -> dict[bytes, KnownFile]:
+        at_most = f" LIMIT {limit}" if limit >= 0 else ""
+        found = self._files(
+            f"source_id = {literal(source)} AND raw_path > {literal(after)} ORDER BY raw_path{at_most}"
+        )
+        return dict(sorted(found.items())[: limit if limit >= 0 else None])
 
     def known_files_at(self, source: SourceId, places: Iterable[bytes]) -> dict[bytes, KnownFile]:
         found: dict[bytes, KnownFile] = {}
@@ -199,7 +203,7 @@ class PostgresCatalogue:
             failed=states.get("failed", 0),
             skipped=states.get("skipped", 0),
             chunks=sum(row[1] for row in totals),
-            words=facts.words,
+            words=sum(row[0] for row in self._session.first("SELECT count(DISTINCT word) FROM word")),
             corpus_revision=facts.revision,
             schema_version=schema.SCHEMA_VERSION,
             lexical_version=facts.lexical_version,

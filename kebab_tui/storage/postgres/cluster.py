@@ -27,9 +27,19 @@ _RETRY_S = 0.5
 """Pause between two attempts to reach a server that does not answer."""
 _QUICK_S = 0.25
 """A server that refuses connections so quickly may be tried by every search."""
-_SETTINGS = (
-    "-c standard_conforming_strings=on -c jit=off -c join_collapse_limit=4 -c hnsw.ef_search=400 "
-    "-c max_parallel_workers_per_gather=0 -c default_transaction_read_only=on"
+_OPTIONS = {
+    "standard_conforming_strings": "on", "jit": "off", "join_collapse_limit": "4", "hnsw.ef_search": "400",
+    "max_parallel_workers_per_gather": "0", "default_transaction_read_only": "on",
+}  # fmt: skip
+_SETTINGS = " ".join(f"-c {name}={value}" for name, value in _OPTIONS.items())
+_HINTS = (
+    ("certificate verify failed", "trust the CA that signed its certificate: `sslrootcert` names its file"),
+    ("does not match host name", "write the host name that stands in the server's certificate"),
+    ("root certificate file", "put the CA of the server there, or name its file with `sslrootcert`"),
+    ("does not support SSL", "let the server use TLS: `ssl = on` in its postgresql.conf"),
+    ("password authentication failed", "check the user and the password in ~/.pgpass or the service file"),
+    ("no password supplied", "put the password in ~/.pgpass (HOST:PORT:DATABASE:USER:PASSWORD, mode 0600)"),
+    ("no pg_hba.conf entry", "ask its administrator to let your user in from this machine"),
 )
 
 
@@ -74,6 +84,9 @@ class Line:
         self.connection = connection
         self.path = ""
         """The search path that was set last."""
+        status = connection.info.parameter_status("default_transaction_read_only")
+        self.is_pooled = status != "on"
+        """Whether a pooler swallowed the settings: then each exchange is a transaction that sets them."""
         self._left = 0
         self._results: list[Rows] = []
         self.error: psycopg.Error | None = None
@@ -189,9 +202,12 @@ class Cluster:
         reason = next(iter(missing.values()))
         return ShardError(
             f"{', '.join(names)} of the index did not answer: {reason}",
-            'start it, or search the others with `on_missing_shard = "partial"` under [index]'
-            if len(self.nodes) > 1
-            else "is it running, and is the URL right? `kebab doctor` tells more",
+            hint_of(reason)
+            or (
+                'start it, or search the others with `on_missing_shard = "partial"` under [index]'
+                if len(self.nodes) > 1
+                else "is it running, and is the URL right? `kebab doctor` tells more"
+            ),
         )
 
     def _name(self, number: int) -> str:
@@ -305,25 +321,33 @@ class _Exchange:
     def __init__(self, cluster: Cluster, end: float) -> None:
         self._cluster = cluster
         self._end = end
-        self._open: dict[Line, bool] = {}
-        """Each line, and whether its search path came first."""
+        self._open: dict[Line, slice] = {}
+        """Each line, and which of the statements sent were asked for."""
         self.results: dict[int, list[Rows]] = {}
         self.missing: dict[int, str] = {}
         self.broken: list[int] = []
         """Servers whose connection was lost, not too late."""
 
     def send(self, line: Line, statements: list[str], path: str) -> None:
-        sets_path = line.path != path
-        if sets_path:
-            statements = [f"SET search_path = {path}", *statements]
+        before: list[str] = []
+        if line.is_pooled:
+            before = ["BEGIN READ ONLY", self._settings(path)]
+        elif line.path != path:
+            before = [f"SET search_path = {path}"]
         try:
-            line.send(statements)
+            line.send([*before, *statements, *["COMMIT"] * line.is_pooled])
             line.flush()
         except psycopg.Error as error:
             self._lose(line, reason_of(error))
             return
         line.path = path
-        self._open[line] = sets_path
+        self._open[line] = slice(len(before), len(before) + len(statements))
+
+    def _settings(self, path: str) -> str:
+        timeout = str(int(self._cluster.deadline_s * 1000) + 1000)
+        values = {"search_path": path, "statement_timeout": timeout, **_OPTIONS}
+        calls = (f"set_config('{name}', '{value}', true)" for name, value in values.items())
+        return f"SELECT {', '.join(calls)}"
 
     def wait(self) -> None:
         tried, self.broken = bool(self.broken), []
@@ -357,9 +381,9 @@ class _Exchange:
             self.missing[line.node.number] = self._cluster.failed(line.node, reason, quick=False)
 
     def _finish(self, line: Line) -> None:
-        sets_path = self._open.pop(line)
+        asked = self._open.pop(line)
         if line.error is None:
-            self.results[line.node.number] = line.results[sets_path:]
+            self.results[line.node.number] = line.results[asked]
             self._cluster.give_back(line)
             return
         error = line.error
@@ -403,7 +427,12 @@ def connect(parameters: Parameters, timeout_s: float, *, settings: str = "") -> 
             f"{parameters.get('options', '')} {settings} -c statement_timeout={milliseconds}".strip()
         )
         given["tcp_user_timeout"] = milliseconds
-    return psycopg.connect(autocommit=True, **given)
+    try:
+        return psycopg.connect(autocommit=True, prepare_threshold=None, **given)
+    except psycopg.OperationalError as error:
+        if not settings or "unsupported startup parameter" not in str(error):
+            raise
+        return connect(parameters, timeout_s)  # a pooler; `Line` sets them otherwise
 
 
 def reason_of(error: psycopg.Error) -> str:
@@ -411,10 +440,15 @@ def reason_of(error: psycopg.Error) -> str:
     if error.diag.message_primary:
         return error.diag.message_primary
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    chosen = next(
-        (line for line in lines if " failed: " in line), lines[0] if lines else type(error).__name__
-    )
+    failed = [line for line in lines if " failed: " in line]
+    failed = [line for line in failed if "Connection refused" not in line] or failed  # at another address
+    chosen = (failed or lines or [type(error).__name__])[0]
     return chosen.rpartition(" failed: ")[2].removeprefix("FATAL:").strip()
+
+
+def hint_of(reason: str) -> str:
+    """What to do if a server refuses a connection; empty if that is not known."""
+    return next((hint for words, hint in _HINTS if words in reason), "")
 
 
 def translated(error: psycopg.Error, place: str) -> StoreError | NotIndexedError | UsageError:

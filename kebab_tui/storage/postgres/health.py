@@ -3,6 +3,7 @@ should."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from kebab_tui.domain.errors import KebabError
 from kebab_tui.storage.ports import Finding
 from kebab_tui.storage.postgres import schema
 from kebab_tui.storage.postgres.address import shard_parameters
-from kebab_tui.storage.postgres.cluster import Node, connect, reason_of
+from kebab_tui.storage.postgres.cluster import Node, connect, hint_of, reason_of
 from kebab_tui.storage.postgres.session import Copy, Fleet
 
 if TYPE_CHECKING:
@@ -46,16 +47,16 @@ def check_index(fleet: Fleet, reader: PostgresReader) -> Iterator[Finding]:
                 if copy is not None:
                     yield from _copy(connection, f"{name} {one.place}", copy, totals)
         except psycopg.Error as error:
-            yield Finding(
-                f"{name} {one.place}", "problem", reason_of(error), "is it running, and may you read it?"
-            )
+            reason = reason_of(error)
+            hint = hint_of(reason) or "is it running, and may you read it?"
+            yield Finding(f"{name} {one.place}", "problem", reason, hint)
     if copy is not None:
         facts = copy.facts
+        notes, passages = _totals(nodes[0], copy) or totals[:2]
         detail = (
-            f"revision {facts.revision}: {totals[0]} of {facts.documents} notes, {totals[1]} of "
-            f"{facts.chunks} passages"
+            f"revision {facts.revision}: {totals[0]} of {notes} notes, {totals[1]} of {passages} passages"
         )
-        if totals[:2] == [facts.documents, facts.chunks]:
+        if totals[:2] == [notes, passages]:
             yield Finding("shared index", "ok", f"{detail}, on {len(nodes)} of {len(nodes)} servers")
         else:
             yield Finding(
@@ -66,6 +67,18 @@ def check_index(fleet: Fleet, reader: PostgresReader) -> Iterator[Finding]:
         yield Finding("search by meaning", "ok", f"{vectors}, model {facts.model or 'none'}")
 
 
+def _totals(node: Node, copy: Copy) -> list[int] | None:
+    """How many notes and passages a copy has; None if the role may not read every source."""
+    try:
+        with connect(node.parameters, _TIMEOUT_S) as connection:
+            found = connection.execute(
+                "SELECT facts FROM kebab.total WHERE generation = %s", [copy.number]
+            ).fetchone()
+    except psycopg.Error:
+        return None
+    return None if found is None else [json.loads(found[0])[name] for name in ("documents", "chunks")]
+
+
 def _server(connection: psycopg.Connection[Any], name: str) -> Iterator[Finding]:
     version = connection.info.server_version
     row = connection.execute(
@@ -73,11 +86,11 @@ def _server(connection: psycopg.Connection[Any], name: str) -> Iterator[Finding]
         "'vector'), "
         "pg_is_in_recovery(), coalesce(extract(epoch FROM now() - pg_last_xact_replay_timestamp()), "
         "0)::float8, "
-        "coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false), "
         "pg_last_wal_receive_lsn() IS DISTINCT FROM pg_last_wal_replay_lsn()"
     ).fetchone()
     assert row is not None
-    shown, extension, is_standby, lag, is_encrypted, is_behind = row
+    shown, extension, is_standby, lag, is_behind = row
+    is_encrypted = connection.pgconn.ssl_in_use
     if version < _OLDEST:
         yield Finding(name, "problem", f"PostgreSQL {shown} is too old", "use PostgreSQL 15 or newer")
     if extension is None:
@@ -112,7 +125,8 @@ def _copy(connection: psycopg.Connection[Any], name: str, copy: Copy, totals: li
         if not (allowed and allowed[0]):
             yield Finding(name, "problem", f"your role may not read {table}", "ask for `--grant ROLE`")
             return
-    connection.execute(f"SET search_path = {copy.path}".encode())
+    connection.execute(b"BEGIN")  # through a pooler, a setting lasts no longer
+    connection.execute(f"SET LOCAL search_path = {copy.path}".encode())
     counts = connection.execute(
         b"SELECT (SELECT count(*) FROM doc), (SELECT count(*) FROM chunk), "
         b"(SELECT count(*) FROM vec v WHERE NOT EXISTS (SELECT 1 FROM chunk c WHERE c.row = v.row)), "
@@ -121,6 +135,7 @@ def _copy(connection: psycopg.Connection[Any], name: str, copy: Copy, totals: li
         b"(SELECT count(*) FROM chunk c WHERE NOT EXISTS (SELECT 1 FROM doc d WHERE d.doc_id = c.doc_id)), "
         b"(SELECT coalesce(sum(chunks), 0)::bigint FROM stat)"
     ).fetchone()
+    connection.execute(b"COMMIT")
     assert counts is not None
     docs, chunks, vectors, words, passages, counted = counts
     totals[0] += docs

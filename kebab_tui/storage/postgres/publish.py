@@ -13,12 +13,13 @@ import contextlib
 import json
 import os
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b, md5
-from struct import pack
-from typing import Any
+from struct import Struct, pack
+from typing import Any, TypeVar
 
 import psycopg
 
@@ -28,15 +29,19 @@ from kebab_tui.domain.names import is_called_after_its_folder
 from kebab_tui.storage.ports import CopyProgress, Published
 from kebab_tui.storage.postgres import schema
 from kebab_tui.storage.postgres.address import Parameters, location_of, parameters_of, shard_parameters
-from kebab_tui.storage.postgres.cluster import connect, reason_of, translated
+from kebab_tui.storage.postgres.cluster import connect, hint_of, reason_of, translated
 from kebab_tui.storage.sqlite.export import Export, ExportedChunk, ExportedDocument, Tokenizer, Tokens
 
 MOST_SHARDS = 256
 EXACT_UP_TO = 150_000
 """Vectors on one server that are searched exactly; more get an HNSW index."""
-_BATCH = 512
+_BATCH = 4096
 _TIMEOUT_S = 30.0
 _MOST_COUNT = 32_767
+_COPY_POSTINGS = "COPY {}(row, dl, at, src, x, htg, term, places) FROM STDIN"
+_SIZES = {"int": 4, "bigint": 8}
+"""Bytes of a row number, by its type."""
+_Result = TypeVar("_Result")
 _LOCK = 0x6B656261
 """The advisory lock of whoever publishes ("keba")."""
 _DOC_COLUMNS = (
@@ -50,7 +55,7 @@ _DOC_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a reader needs to know of a copy, stored with it."""
+    """What is known of a copy, stored with it. The counts are for roles that may read every source."""
 
     revision: int
     lexical_version: str
@@ -60,13 +65,22 @@ class Facts:
     fingerprint: str
     dims: int
     published_ns: int = 0
+    approximate: bool = False
     documents: int = 0
     failed: int = 0
     skipped: int = 0
     chunks: int = 0
     words: int = 0
     private: int = 0
-    approximate: bool = False
+
+    @property
+    def of_all_sources(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in schema.TOTALS}
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """What every reader needs."""
+        return {name: value for name, value in asdict(self).items() if name not in schema.TOTALS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +164,14 @@ def _connected(parameters: Parameters) -> Iterator[psycopg.Connection[Any]]:
     try:
         connection = connect(parameters, _TIMEOUT_S)
     except psycopg.Error as error:
-        raise StoreError(f"cannot connect to {place}: {reason_of(error)}", "is the server running?") from None
+        reason = reason_of(error)
+        hint = hint_of(reason) or "is the server running?"
+        raise StoreError(f"cannot connect to {place}: {reason}", hint) from None
     try:
         with connection:
+            own = connection.execute("SELECT pg_backend_pid()").fetchone()
+            if own is None or own[0] != connection.info.backend_pid:
+                raise StoreError(f"{place} is a connection pooler", "name the server itself to publish there")
             yield connection
     except psycopg.Error as error:
         raise _error(error, place) from None
@@ -197,6 +216,7 @@ class _Publication:
         self._private: frozenset[str] = frozenset()
         self._src: dict[str, int] = {}
         self._schema = ""
+        self._row = "int" if export.last_row() < 1 << 31 else "bigint"
 
     def run(self, start: float) -> Published:
         export, first = self._export, self._connections[0]
@@ -224,12 +244,12 @@ class _Publication:
         )  # fmt: skip
         identity = self._identity(facts, files)
         published = first.execute(
-            "SELECT g.no, g.identity, g.nodes, g.facts FROM kebab.published p JOIN kebab.generation g ON "
-            "g.no = p.generation"
+            "SELECT g.no, g.identity, g.nodes, g.facts, t.facts FROM kebab.published p "
+            "JOIN kebab.generation g ON g.no = p.generation LEFT JOIN kebab.total t ON t.generation = g.no"
         ).fetchone()
         if published and published[1] == identity and published[2] == self._places:
             self._grant()
-            known = Facts(**json.loads(published[3]))
+            known = Facts(**json.loads(published[3]), **json.loads(published[4] or "{}"))
             return self._report(known, start, unchanged=True)
         number, resumed = self._generation(identity, facts)
         self._load(resumed)
@@ -279,15 +299,16 @@ class _Publication:
             self._drop(connection, "state = 'loading'")
         number = max(numbers)
         self._schema = f"kebab_{number}"
-        values = [number, identity, self._places, self._buckets, json.dumps(asdict(facts))]
+        values = [number, identity, self._places, self._buckets, json.dumps(facts.public)]
         self._number_sources()
         for connection, place in zip(self._connections, self._places, strict=True):
             with _errors(place), connection.transaction():
                 connection.execute(f"CREATE SCHEMA {self._schema}".encode())
                 self._use(connection, local=True)
-                tables = schema.TABLES.replace("{schema}", self._schema).replace(
-                    "{dims}", str(max(1, facts.dims))
-                )
+                values_of = {"{schema}": self._schema, "{dims}": str(max(1, facts.dims)), "{row}": self._row}
+                tables = schema.TABLES
+                for name, value in values_of.items():
+                    tables = tables.replace(name, value)
                 connection.execute(tables.encode())
                 self._save_sources(connection)
                 connection.execute(
@@ -325,149 +346,109 @@ class _Publication:
             )
 
     def _load(self, done: set[int]) -> None:
+        """Send the buckets. One thread sends while this one prepares what comes next."""
         for connection in self._connections:
             self._use(connection)
             connection.execute("SET synchronous_commit = off")
-        for bucket in range(schema.BUCKETS):
-            if bucket not in done:
+        sent = len(done)
+        self._options.progress(CopyProgress(sent, schema.BUCKETS))
+        with _Sender() as sender:
+            for bucket in range(schema.BUCKETS):
+                if bucket in done:
+                    continue
                 self._stop_if_cancelled()
                 node = self._buckets[bucket]
-                with _errors(self._places[node]):
-                    self._load_bucket(self._connections[node], bucket)
-            self._options.progress(CopyProgress(bucket + 1, schema.BUCKETS))
+                sender.use(self._connections[node], self._places[node])
+                self._load_bucket(sender, bucket)
+                self._options.progress(CopyProgress(sent + sender.committed, schema.BUCKETS))
+        self._options.progress(CopyProgress(schema.BUCKETS, schema.BUCKETS))
         for connection in self._connections:  # the next commit makes all of this durable
             connection.execute("RESET synchronous_commit")
 
-    def _load_bucket(self, connection: psycopg.Connection[Any], bucket: int) -> None:
+    def _load_bucket(self, sender: _Sender, bucket: int) -> None:
         first, end = f"{bucket:02x}", f"{bucket + 1:02x}" if bucket + 1 < schema.BUCKETS else "g"
         documents = [one for one in self._export.documents(first, end) if one.doc_id not in self._private]
         source_of = {one.doc_id: self._src[one.source_id] for one in documents}
         loaded = _Loaded()
-        with connection.transaction():
-            with connection.cursor().copy(f"COPY doc({_DOC_COLUMNS}) FROM STDIN".encode()) as copy:
-                for document in documents:
-                    copy.write_row(loaded.document(document, source_of[document.doc_id]))
-            self._copy_facets(connection, first, end, source_of, loaded)
-            self._copy_names(connection, documents, source_of)
-            words: Counter[tuple[int, str, str]] = Counter()
-            batch: list[ExportedChunk] = []
-            for chunk in self._export.chunks(first, end, self._options.fingerprint):
-                if chunk.doc_id in source_of:
-                    batch.append(chunk)
-                if len(batch) == _BATCH:
-                    self._copy_chunks(connection, batch, source_of, loaded, words)
-                    batch = []
-            if batch:
-                self._copy_chunks(connection, batch, source_of, loaded, words)
-            with connection.cursor().copy(b"COPY bucket_word FROM STDIN") as copy:
-                for (src, word, stem), seen in words.items():
-                    copy.write_row((bucket, src, word, stem, seen))
-            connection.execute(
-                f"INSERT INTO loaded VALUES (%s{', %s' * 9})".encode(), [bucket, *loaded.values]
-            )
+        lines = [_line(loaded.document(one, source_of[one.doc_id])) for one in documents]
+        sender.copy(f"COPY doc({_DOC_COLUMNS}) FROM STDIN", lines)
+        self._copy_facets(sender, first, end, source_of, loaded)
+        named = [one for one in documents if one.name_id]
+        tokens = self._tokenizer.names([(one.name_lines, one.name_grams) for one in named], schema.NAME_BASES)
+        ids = [(one.name_id, source_of[one.doc_id]) for one in named]
+        sender.copy(_COPY_POSTINGS.format("name_posting"), _postings(tokens, ids)[0])
+        words: Counter[tuple[int, str, str]] = Counter()
+        batch: list[ExportedChunk] = []
+        for chunk in self._export.chunks(first, end, self._options.fingerprint):
+            if chunk.doc_id in source_of:
+                batch.append(chunk)
+            if len(batch) == _BATCH:
+                self._copy_chunks(sender, batch, source_of, loaded, words)
+                batch = []
+        if batch:
+            self._copy_chunks(sender, batch, source_of, loaded, words)
+        seen = [_line((bucket, *word, number)) for word, number in words.items()]
+        sender.copy("COPY bucket_word FROM STDIN", seen)
+        sender.commit(f"INSERT INTO loaded VALUES ({', '.join(map(str, (bucket, *loaded.values)))})")
 
     def _copy_facets(
-        self,
-        connection: psycopg.Connection[Any],
-        first: str,
-        end: str,
-        source_of: dict[str, int],
-        loaded: _Loaded,
+        self, sender: _Sender, first: str, end: str, source_of: dict[str, int], loaded: _Loaded
     ) -> None:
         columns = "doc_id, src, ordinal, kind, folded, value, line, target, extra, number, compared"
-        with connection.cursor().copy(f"COPY facet({columns}) FROM STDIN".encode()) as copy:
-            for doc, ordinal, kind, folded, value, *rest in self._export.facets(first, end):
-                if doc not in source_of:
-                    continue
-                number: float | None = None
-                compared: str | None = None
-                if kind in FACETS and FACETS[kind].compared:
-                    found = comparable(folded.partition("=")[2])
-                    number, compared = (found, None) if isinstance(found, float) else (None, _clean(found))
-                copy.write_row(
-                    (
-                        doc,
-                        source_of[doc],
-                        ordinal,
-                        kind,
-                        _clean(folded),
-                        _clean(value),
-                        *map(_clean, rest),
-                        number,
-                        compared,
-                    )
-                )
-                loaded.facets += 1
-
-    def _copy_names(
-        self,
-        connection: psycopg.Connection[Any],
-        documents: Sequence[ExportedDocument],
-        source_of: dict[str, int],
-    ) -> None:
-        named = [one for one in documents if one.name_id]
-        tokens = self._tokenizer.names([(one.name_lines, one.name_grams) for one in named])
-        with connection.cursor().copy(b"COPY name_post FROM STDIN") as copy:
-            for number, term, places in _by_text(tokens):
-                one = named[number]
-                counts = _counts(places, schema.NAME_COUNTS)
-                positions = _positions(places, schema.NAME_BASES)
-                copy.write_row(
-                    (term, one.name_id, source_of[one.doc_id], *counts, tokens.lengths[number], positions)
-                )
+        lines = []
+        for doc, ordinal, kind, folded, value, *rest in self._export.facets(first, end):
+            if doc not in source_of:
+                continue
+            number: float | None = None
+            compared: str | None = None
+            if kind in FACETS and FACETS[kind].compared:
+                found = comparable(folded.partition("=")[2])
+                number, compared = (found, None) if isinstance(found, float) else (None, found)
+            lines.append(_line((doc, source_of[doc], ordinal, kind, folded, value, *rest, number, compared)))
+        sender.copy(f"COPY facet({columns}) FROM STDIN", lines)
+        loaded.facets += len(lines)
 
     def _copy_chunks(
         self,
-        connection: psycopg.Connection[Any],
+        sender: _Sender,
         chunks: Sequence[ExportedChunk],
         source_of: dict[str, int],
         loaded: _Loaded,
         words: Counter[tuple[int, str, str]],
     ) -> None:
-        tokens = self._tokenizer.passages(
-            [(one.heading_path, one.text, one.title, one.grams) for one in chunks]
-        )
+        texts = [(one.heading_path, one.text, one.title, one.grams) for one in chunks]
+        tokens = self._tokenizer.passages(texts, schema.BASES)
         columns = (
             "row, src, chunk_id, doc_id, ordinal, kind, heading_path, heading_folded, text, line_first, "
-            "line_last, "
-            "page, title, embed_hash, hangul, dl"
+            "line_last, page, title, embed_hash, hangul, dl"
         )
-        with connection.cursor().copy(f"COPY chunk({columns}) FROM STDIN".encode()) as copy:
-            for number, one in enumerate(chunks):
-                heading, text, title = _clean(one.heading_path), _clean(one.text), _clean(one.title)
-                copy.write_row(
-                    (one.row, source_of[one.doc_id], one.chunk_id, one.doc_id, one.ordinal, one.kind, heading,
-                     _clean(fold(one.heading_path)), text, one.line_first, one.line_last, one.page, title,
-                     one.embed_hash, bool(one.hangul), tokens.lengths[number])
-                )  # fmt: skip
-                loaded.chunks += 1
-                loaded.chunk_sum += _digest(one.chunk_id + heading + text + title)
-        with connection.cursor().copy(b"COPY post FROM STDIN") as copy:
-            for number, term, places in _by_text(tokens):
-                one = chunks[number]
-                h, x, t, g = _counts(places, schema.COUNTS)
-                length = tokens.lengths[number]
-                positions = _positions(places, schema.BASES)
-                copy.write_row((term, one.row, source_of[one.doc_id], h, x, t, g, length, positions))
-                loaded.posts += 1
-                loaded.post_sum += (
-                    one.row + h + 3 * x + 5 * t + 7 * g + 11 * length + len(term.encode()) + sum(positions)
-                )
-        self._copy_vectors(connection, chunks, source_of, loaded)
+        lines = []
+        for one, length in zip(chunks, tokens.lengths, strict=True):
+            heading, text, title = _clean(one.heading_path), _clean(one.text), _clean(one.title)
+            lines.append(_line(
+                (one.row, source_of[one.doc_id], one.chunk_id, one.doc_id, one.ordinal, one.kind, heading,
+                 fold(one.heading_path), text, one.line_first, one.line_last, one.page, title,
+                 one.embed_hash, bool(one.hangul), length)
+            ))  # fmt: skip
+            loaded.chunk_sum += _digest(one.chunk_id + heading + text + title)
+        sender.copy(f"COPY chunk({columns}) FROM STDIN", lines)
+        loaded.chunks += len(chunks)
+        lines, total = _postings(tokens, [(one.row, source_of[one.doc_id]) for one in chunks])
+        sender.copy(_COPY_POSTINGS.format("posting"), lines)
+        loaded.posts += len(lines)
+        loaded.post_sum += total
+        self._copy_vectors(sender, chunks, source_of, loaded)
         by_source: dict[int, list[str]] = {}
         for one in chunks:
-            texts = by_source.setdefault(source_of[one.doc_id], [])
-            texts.append(f"{one.title} {one.heading_path} {one.text}")
-        for src, texts in by_source.items():
-            for word, stem, seen in self._tokenizer.words(texts):
+            by_source.setdefault(source_of[one.doc_id], []).append(
+                f"{one.title} {one.heading_path} {one.text}"
+            )
+        for src, found in by_source.items():
+            for word, stem, seen in self._tokenizer.words(found):
                 words[src, word, stem] += seen
 
     def _copy_vectors(
-        self,
-        connection: psycopg.Connection[Any],
-        chunks: Sequence[ExportedChunk],
-        source_of: dict[str, int],
-        loaded: _Loaded,
+        self, sender: _Sender, chunks: Sequence[ExportedChunk], source_of: dict[str, int], loaded: _Loaded
     ) -> None:
         from kebab_tui.vectors.segment import decoded, rows_of
 
@@ -478,92 +459,82 @@ class _Publication:
         by_row = {one.row: one for one in embedded}
         rows, codes, _ = decoded(rows_of(list(by_row)), [one.vector or b"" for one in embedded], dims)
         head = pack(">hh", dims, 0)
+        layout = Struct(">hiqihihi?i" if self._row == "bigint" else ">hiiihihi?i")
         parts: Counter[int] = Counter()
-        with connection.cursor().copy(b"COPY vec FROM STDIN (FORMAT binary)") as copy:
-            copy.write(b"PGCOPY\n\xff\r\n\0" + pack(">ii", 0, 0))
-            for row, code in zip(rows.tolist(), codes, strict=True):
-                one = by_row[row]
-                vector = head + code.astype(">f2").tobytes()
-                copy.write(
-                    pack(
-                        ">hiqihihi?i",
-                        5,
-                        8,
-                        row,
-                        2,
-                        parts[row],
-                        2,
-                        source_of[one.doc_id],
-                        1,
-                        bool(one.hangul),
-                        len(vector),
-                    )
-                    + vector
-                )
-                parts[row] += 1
-                loaded.vecs += 1
-                loaded.vec_sum += _digest_bytes(vector)
-            copy.write(pack(">h", -1))
-        with connection.cursor().copy(b"COPY embedded FROM STDIN") as copy:
-            for row, number in parts.items():
-                if number > 1:
-                    copy.write_row((row, source_of[by_row[row].doc_id], by_row[row].vector))
+        sent = [b"PGCOPY\n\xff\r\n\0" + pack(">ii", 0, 0)]
+        for row, code in zip(rows.tolist(), codes.astype(">f2"), strict=True):
+            one = by_row[row]
+            vector = head + code.tobytes()
+            fields = (5, _SIZES[self._row], row, 2, parts[row], 2, source_of[one.doc_id], 1, bool(one.hangul))
+            sent += layout.pack(*fields, len(vector)), vector
+            parts[row] += 1
+            loaded.vec_sum += _digest_bytes(vector)
+        loaded.vecs += len(codes)
+        sender.copy("COPY vec FROM STDIN (FORMAT binary)", [*sent, pack(">h", -1)])
+        several = [
+            _line((row, source_of[by_row[row].doc_id], by_row[row].vector))
+            for row, number in parts.items()
+            if number > 1
+        ]
+        sender.copy("COPY embedded FROM STDIN", several)
 
     # Its end
 
     def _complete(self, facts: Facts) -> Facts:
-        """Build indexes and statistics, and compare what arrived with what was sent."""
-        totals: Counter[str] = Counter()
-        most_vectors = 0
-        for connection, place in zip(self._connections, self._places, strict=True):
-            self._stop_if_cancelled()
-            with _errors(place):
-                self._use(connection)
-                indexed = connection.execute(
-                    "SELECT count(*) FROM pg_indexes WHERE schemaname = %s AND tablename = 'post'",
-                    [self._schema],
-                ).fetchone()
-                with connection.transaction():
-                    if not (indexed and indexed[0]):
-                        connection.execute(schema.INDEXES.encode())
-                self._verify(connection, place)
-                with connection.transaction():
-                    connection.execute(b"DELETE FROM stat")
-                    connection.execute(_STATISTICS.encode())
-                row = connection.execute(
-                    b"SELECT coalesce(sum(vectors), 0)::bigint, coalesce(sum(chunks), 0)::bigint, (SELECT "
-                    b"count(*) FROM doc), "
-                    b"(SELECT count(*) FROM doc WHERE state = 'failed'), "
-                    b"(SELECT count(*) FROM doc WHERE state = 'skipped') FROM stat"
-                ).fetchone()
-                assert row is not None
-                most_vectors = max(most_vectors, row[0])
-                totals.update(
-                    dict(zip(("vectors", "chunks", "documents", "failed", "skipped"), row, strict=True))
-                )
+        """Build indexes and statistics on all servers at once, and check what arrived."""
+        self._stop_if_cancelled()
+        totals = self._on_each(self._index)
+        self._stop_if_cancelled()
         words = self._gather_words()
-        approximate = facts.dims > 0 and (self._options.hnsw or most_vectors > EXACT_UP_TO)
-        for connection, place in zip(self._connections, self._places, strict=True):
-            with _errors(place):
-                if approximate:
-                    connection.execute(
-                        b"CREATE INDEX IF NOT EXISTS vec_hnsw ON vec USING hnsw (emb halfvec_ip_ops)"
-                    )
-                with connection.transaction():
-                    connection.execute(
-                        f"{_drop_policies(self._schema)}{schema.rights(self._schema)}".encode()
-                    )
-                connection.execute(b"TRUNCATE bucket_word")
-                for table in (*schema.SECURED, "source"):
-                    connection.execute(f"VACUUM (ANALYZE) {table}".encode())
-        return Facts(
-            **asdict(facts)
-            | {
-                "published_ns": time.time_ns(), "documents": totals["documents"], "failed": totals["failed"],
-                "skipped": totals["skipped"], "chunks": totals["chunks"], "words": words,
-                "approximate": approximate,
-            }
+        approximate = facts.dims > 0 and (
+            self._options.hnsw or max(one["vectors"] for one in totals) > EXACT_UP_TO
+        )
+        self._on_each(lambda connection, _: self._finish(connection, approximate))
+        total = sum(totals, Counter[str]())
+        return replace(
+            facts, published_ns=time.time_ns(), documents=total["documents"], failed=total["failed"],
+            skipped=total["skipped"], chunks=total["chunks"], words=words, approximate=approximate,
         )  # fmt: skip
+
+    def _on_each(self, work: Callable[[psycopg.Connection[Any], str], _Result]) -> list[_Result]:
+        def guarded(connection: psycopg.Connection[Any], place: str) -> _Result:
+            with _errors(place):
+                return work(connection, place)
+
+        with ThreadPoolExecutor(len(self._servers), "kebab-publish") as threads:
+            return list(threads.map(guarded, self._connections, self._places))
+
+    def _index(self, connection: psycopg.Connection[Any], place: str) -> Counter[str]:
+        self._use(connection)
+        connection.execute(_ROOM_FOR_INDEXES)
+        indexed = connection.execute(
+            "SELECT count(*) FROM pg_indexes WHERE schemaname = %s AND tablename = 'posting'", [self._schema]
+        ).fetchone()
+        if not (indexed and indexed[0]):
+            with connection.transaction():
+                connection.execute(schema.INDEXES.encode())
+        self._verify(connection, place)
+        with connection.transaction():
+            connection.execute(b"DELETE FROM stat")
+            connection.execute(_STATISTICS.encode())
+        row = connection.execute(
+            b"SELECT coalesce(sum(vectors), 0)::bigint, coalesce(sum(chunks), 0)::bigint, (SELECT "
+            b"count(*) FROM doc), "
+            b"(SELECT count(*) FROM doc WHERE state = 'failed'), "
+            b"(SELECT count(*) FROM doc WHERE state = 'skipped') FROM stat"
+        ).fetchone()
+        assert row is not None
+        names = ("vectors", "chunks", "documents", "failed", "skipped")
+        return Counter(dict(zip(names, row, strict=True)))
+
+    def _finish(self, connection: psycopg.Connection[Any], approximate: bool) -> None:
+        if approximate:
+            connection.execute(b"CREATE INDEX IF NOT EXISTS vec_hnsw ON vec USING hnsw (emb halfvec_ip_ops)")
+        with connection.transaction():
+            connection.execute(f"{_drop_policies(self._schema)}{schema.rights(self._schema)}".encode())
+        connection.execute(b"TRUNCATE bucket_word")
+        for table in (*schema.SECURED, "source"):
+            connection.execute(f"VACUUM (ANALYZE) {table}".encode())
 
     def _verify(self, connection: psycopg.Connection[Any], place: str) -> None:
         arrived = connection.execute(schema.CHECKSUMS.encode()).fetchone()
@@ -597,10 +568,15 @@ class _Publication:
     def _switch(self, number: int, facts: Facts) -> None:
         """One statement on the first server makes all readers use the copy; the one before the last goes."""
         for connection, place in reversed(list(zip(self._connections, self._places, strict=True))):
-            with _errors(place):
+            with _errors(place), connection.transaction():
                 connection.execute(
                     "UPDATE kebab.generation SET state = 'ready', ended = now(), facts = %s WHERE no = %s",
-                    [json.dumps(asdict(facts)), number],
+                    [json.dumps(facts.public), number],
+                )
+                connection.execute(
+                    "INSERT INTO kebab.total VALUES (%s, %s) ON CONFLICT (generation) DO UPDATE "
+                    "SET facts = excluded.facts",
+                    [number, json.dumps(facts.of_all_sources)],
                 )
         self._grant()
         first = self._connections[0]
@@ -664,6 +640,10 @@ class _Loaded:
         )  # fmt: skip
 
 
+_ROOM_FOR_INDEXES = (
+    "SELECT set_config('maintenance_work_mem', '256MB', false) WHERE "
+    "pg_size_bytes(current_setting('maintenance_work_mem')) < pg_size_bytes('256MB')"
+)
 _STATISTICS = """
 INSERT INTO stat
 SELECT s.src, coalesce(c.chunks, 0), coalesce(c.tokens, 0), coalesce(c.hangul, 0), coalesce(v.vectors, 0),
@@ -694,18 +674,137 @@ def path_key(path: str) -> str:
     return "".join(lower if len(lower := one.lower()) == 1 else one for one in path)
 
 
-def _by_text(tokens: Tokens) -> Iterator[tuple[int, str, dict[str, list[int]]]]:
-    for (number, term), places in sorted(tokens.places.items(), key=lambda one: one[0][1]):
-        yield number, term, places
+class _Sender:
+    """Sends what it is given in its own thread, in order. Keeps few parts waiting, for memory."""
+
+    _MOST_WAITING = 4
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(1, "kebab-publish")
+        self._waiting: deque[Future[None]] = deque()
+        self._connection: psycopg.Connection[Any] | None = None
+        self._place = ""
+        self._began = self._failed = False
+        self.committed = 0
+
+    def __enter__(self) -> _Sender:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            while self._waiting and kind is None:
+                self._wait()
+        finally:
+            self._threads.shutdown()
+            if self._began and self._connection is not None:  # else its end would commit half a bucket
+                with contextlib.suppress(psycopg.Error):
+                    self._connection.rollback()
+
+    def use(self, connection: psycopg.Connection[Any], place: str) -> None:
+        self._connection, self._place = connection, place
+
+    def copy(self, statement: str, lines: Sequence[bytes] | Sequence[str]) -> None:
+        """Send lines of text, or bytes, in the present transaction."""
+        if lines:
+            self._send(statement, "".join(lines).encode() if isinstance(lines[0], str) else b"".join(lines))  # type: ignore[arg-type]
+
+    def commit(self, statement: str) -> None:
+        """End the transaction with a statement."""
+        self._send(statement, None)
+
+    def _send(self, statement: str, data: bytes | None) -> None:
+        connection, place = self._connection, self._place
+        assert connection is not None
+
+        def send() -> None:
+            if self._failed:  # what comes after it would begin in the middle
+                return
+            try:
+                with _errors(place):
+                    self._execute(connection, statement, data)
+            except BaseException:
+                self._failed = True
+                raise
+
+        while len(self._waiting) >= self._MOST_WAITING:
+            self._wait()
+        self._waiting.append(self._threads.submit(send))
+
+    def _execute(self, connection: psycopg.Connection[Any], statement: str, data: bytes | None) -> None:
+        if not self._began:
+            connection.execute("BEGIN")
+            self._began = True
+        if data is not None:
+            with connection.cursor().copy(statement.encode()) as copy:
+                copy.write(data)
+            return
+        connection.execute(statement.encode())
+        connection.execute("COMMIT")
+        self._began = False
+        self.committed += 1
+
+    def _wait(self) -> None:
+        self._waiting.popleft().result()
 
 
-def _counts(places: dict[str, list[int]], columns: dict[str, str]) -> tuple[int, int, int, int]:
-    found = {columns[column]: min(len(each), _MOST_COUNT) for column, each in places.items()}
-    return found.get("h", 0), found.get("x", 0), found.get("t", 0), found.get("g", 0)
+def _postings(tokens: Tokens, texts: Sequence[tuple[int, int]]) -> tuple[list[str], int]:
+    """Lines for COPY, and the sum that a server computes of them. `texts`: the row and source of each."""
+    heads = [
+        (f"{row}\t{length}\t", row + 11 * length, src)
+        for (row, src), length in zip(texts, tokens.lengths, strict=True)
+    ]
+    lines, total, last, escaped, size = [], 0, "", "", 0
+    for term, number, places in tokens.postings:
+        if term != last:
+            last, escaped, size = term, _escaped(term), len(term.encode())
+        head, weight, src = heads[number]
+        if len(places) == 1:
+            at = places[0]
+            x, htg = _ONCE[at >> _FIELD_BITS]
+            lines.append(f"{head}{at}\t{src}\t{x}\t{htg}\t{escaped}\t\\N\n")
+            total += weight + 3 * x + 5 * htg + size + at
+            continue
+        places.sort()
+        if places[0] >> _FIELD_BITS == _TEXT == places[-1] >> _FIELD_BITS:
+            x, htg = min(len(places), _MOST_COUNT), 0
+        else:
+            x, htg = _counts(places)
+        several = ",".join(map(str, places))
+        lines.append(f"{head}{places[0]}\t{src}\t{x}\t{htg}\t{escaped}\t{{{several}}}\n")
+        total += weight + 3 * x + 5 * htg + size + sum(places)
+    return lines, total
 
 
-def _positions(places: dict[str, list[int]], bases: dict[str, int]) -> list[int]:
-    return sorted(bases[column] + one for column, each in places.items() for one in each)
+def _counts(places: Sequence[int]) -> tuple[int, int]:
+    """How often a word stands in the text, and the bits of `htg`."""
+    found = Counter(_LETTERS[one >> _FIELD_BITS] for one in places)
+    return min(found["x"], _MOST_COUNT), sum(
+        min(found[letter], most) << place for letter, most, place in schema.MOST_COUNTS
+    )
+
+
+def _line(values: Sequence[Any]) -> str:
+    """A row as COPY reads it."""
+    return (
+        "\t".join([value if type(value) is str and value.isalnum() else _field(value) for value in values])
+        + "\n"
+    )
+
+
+def _field(value: Any) -> str:
+    if value is None:
+        return "\\N"
+    if isinstance(value, str):
+        return _escaped(_clean(value))
+    if isinstance(value, bytes):
+        return "\\\\x" + value.hex()
+    return str(value)
+
+
+def _escaped(text: str) -> str:
+    if "\\" in text:
+        text = text.replace("\\", "\\\\")
+    return text if text.isprintable() else text.translate(_ESCAPES)
 
 
 def _clean(value: Any) -> Any:
@@ -719,3 +818,11 @@ def _digest(text: str) -> int:
 
 def _digest_bytes(data: bytes) -> int:
     return int(md5(data, usedforsecurity=False).hexdigest()[:12], 16)
+
+
+_ESCAPES = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
+_FIELD_BITS = schema.FIELD_STEP.bit_length() - 1
+_LETTERS = {schema.BASES[name] >> _FIELD_BITS: letter for name, letter in schema.COUNTS.items()}
+_TEXT = schema.BASES["text"] >> _FIELD_BITS
+_ONCE = {field: _counts([field << _FIELD_BITS]) for field in _LETTERS}
+"""`x` and `htg` of a word that stands once, by its field."""

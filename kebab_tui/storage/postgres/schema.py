@@ -7,8 +7,9 @@ bucket: the first two digits of its id.
 
 `post` has one row for each word of a passage: `h`, `x`, `t`, `g` count it in heading, text, title and grams,
 `dl` is the passage's length in words, and `pos` are its places. All fields share one row of places, far
-apart,
-so that no phrase crosses two fields. `vec` is apart from `chunk`, so that a scan reads little.
+apart, so that no phrase crosses two fields. It is a view of `posting`, which takes little space: most words
+stand once in a passage, so `places` is an array only if there are several, and `htg` has three small counts.
+`vec` is apart from `chunk`, so that a scan reads little.
 
 Every row names its source: row-level security shows a role the sources that `kebab.access` grants it. The
 statistics of ranking are sums over the visible sources, so a role searches as if there were no others.
@@ -23,7 +24,7 @@ import psycopg
 from kebab_tui.domain.errors import StoreError
 from kebab_tui.storage.postgres.cluster import too_new
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUCKETS = 256
 CHANNEL = "kebab"
 """Notified when another copy is published, with its number."""
@@ -62,11 +63,29 @@ CREATE POLICY own ON kebab.access FOR SELECT USING (
   EXISTS (SELECT 1 FROM pg_catalog.pg_roles r WHERE r.rolname = role AND pg_catalog.pg_has_role(r.oid,
   'member')));
 """
-STEPS = (_STEP_1,)
+TOTALS = ("documents", "failed", "skipped", "chunks", "words", "private")
+"""What is said of a copy only to roles that may read every source."""
+_STEP_2 = f"""
+CREATE TABLE kebab.total(
+  generation int PRIMARY KEY REFERENCES kebab.generation ON DELETE CASCADE, facts text NOT NULL);
+INSERT INTO kebab.total SELECT no, (SELECT json_object_agg(key, value) FROM json_each(facts::json)
+  WHERE key = ANY('{{{", ".join(TOTALS)}}}'))::text FROM kebab.generation;
+UPDATE kebab.generation SET facts = (facts::jsonb - '{{{", ".join(TOTALS)}}}'::text[])::text;
+ALTER TABLE kebab.total ENABLE ROW LEVEL SECURITY;
+CREATE POLICY everything ON kebab.total FOR SELECT USING (kebab.may_read('*'));
+GRANT SELECT ON kebab.total TO {READER_ROLE};
+"""
+STEPS = (_STEP_1, _STEP_2)
 
-_POST = """(
-  term text COLLATE "C" NOT NULL, row bigint NOT NULL, src int2 NOT NULL,
-  h int2 NOT NULL, x int2 NOT NULL, t int2 NOT NULL, g int2 NOT NULL, dl int NOT NULL, pos int[] NOT NULL)"""
+_POSTING = """
+CREATE TABLE {name}ing(
+  row {row} NOT NULL, dl int NOT NULL, at int NOT NULL, htg int NOT NULL, src int2 NOT NULL, x int2 NOT NULL,
+  term text COLLATE "C" NOT NULL, places int[]) WITH (autovacuum_enabled = false);
+CREATE VIEW {name} WITH (security_invoker = true) AS SELECT term, row, src,
+  (htg >> 21) & 2047 AS h, x, (htg >> 13) & 255 AS t, htg & 8191 AS g, dl,
+  coalesce(places, ARRAY[at]) AS pos FROM {name}ing;"""
+MOST_COUNTS = (("h", 2047, 21), ("t", 255, 13), ("g", 8191, 0))
+"""The bits of `htg`: the letter, its greatest count and its place. Headings and titles have fewer words."""
 
 TABLES = f"""
 CREATE TABLE source(
@@ -87,21 +106,21 @@ CREATE TABLE doc(
   made_by text NOT NULL, checked_ns bigint NOT NULL, after_folder bool NOT NULL,
   name_id bigint NOT NULL, names text NOT NULL, name_lines text NOT NULL, first_row bigint NOT NULL);
 CREATE TABLE chunk(
-  row bigint NOT NULL, src int2 NOT NULL, chunk_id text COLLATE "C" NOT NULL, doc_id text COLLATE "C" NOT
+  row {{row}} NOT NULL, src int2 NOT NULL, chunk_id text COLLATE "C" NOT NULL, doc_id text COLLATE "C" NOT
   NULL,
   ordinal int NOT NULL, kind text NOT NULL, heading_path text NOT NULL, heading_folded text NOT NULL,
   text text NOT NULL, line_first int NOT NULL, line_last int NOT NULL, page int, title text NOT NULL,
-  embed_hash bytea NOT NULL, hangul bool NOT NULL, dl int NOT NULL);
+  embed_hash bytea NOT NULL, hangul bool NOT NULL, dl int NOT NULL) WITH (autovacuum_enabled = false);
 CREATE TABLE facet(
   doc_id text COLLATE "C" NOT NULL, src int2 NOT NULL, ordinal int NOT NULL, kind text COLLATE "C" NOT NULL,
   folded text COLLATE "C" NOT NULL, value text NOT NULL, line int, target text, extra text,
   number float8, compared text COLLATE "C");
-CREATE TABLE post{_POST};
-CREATE TABLE name_post{_POST};
+{_POSTING.format(name="post", row="{row}")}
+{_POSTING.format(name="name_post", row="bigint")}
 CREATE TABLE vec(
-  row bigint NOT NULL, part int2 NOT NULL, src int2 NOT NULL, hangul bool NOT NULL,
-  emb halfvec({{dims}}) NOT NULL);
-CREATE TABLE embedded(row bigint NOT NULL, src int2 NOT NULL, vector bytea NOT NULL);
+  row {{row}} NOT NULL, part int2 NOT NULL, src int2 NOT NULL, hangul bool NOT NULL,
+  emb halfvec({{dims}}) NOT NULL) WITH (autovacuum_enabled = false);
+CREATE TABLE embedded(row {{row}} NOT NULL, src int2 NOT NULL, vector bytea NOT NULL);
 CREATE TABLE word(
   src int2 NOT NULL, word text COLLATE "C" NOT NULL, stem text COLLATE "C" NOT NULL, seen bigint NOT NULL);
 CREATE TABLE stat(
@@ -118,26 +137,35 @@ CREATE TABLE bucket_word(
 CREATE FUNCTION visible() RETURNS int2[] LANGUAGE sql STABLE AS $$
   SELECT coalesce(array_agg(s.src), '{{}}') FROM {{schema}}.source s WHERE kebab.may_read(s.source_id) $$;
 """
-"""Tables of one copy; `{schema}` is its name, `{dims}` the length of its vectors."""
+"""Tables of one copy: `{schema}` is its name, `{dims}` the length of vectors, `{row}` the type of rows.
 
-INDEXES = """
-ALTER TABLE doc ADD PRIMARY KEY (doc_id);
-CREATE INDEX ON doc(path);
-CREATE INDEX ON doc(mtime_ns);
-CREATE INDEX ON doc(name_id);
-ALTER TABLE chunk ADD PRIMARY KEY (row);
-CREATE INDEX ON chunk(doc_id);
-CREATE INDEX ON chunk(chunk_id);
-CREATE INDEX ON facet(kind, folded, doc_id);
-CREATE INDEX ON facet(doc_id, ordinal);
-CREATE INDEX ON post(term, row) INCLUDE (src, h, x, t, g, dl);
-CREATE INDEX ON post(row);
-CREATE INDEX ON name_post(term, row) INCLUDE (src, h, x, t, g, dl);
-CREATE INDEX ON vec(row);
-CREATE INDEX ON embedded(row);
-CREATE INDEX ON word(word);
-"""
-SECURED = ("doc", "chunk", "facet", "post", "name_post", "vec", "embedded", "word", "stat")
+The large ones are vacuumed once, when they are whole."""
+
+_WORDS = "(term, row) INCLUDE (dl, src, x, htg)"
+_INDEXES = (
+    ("doc", "(doc_id)"),
+    ("doc", "(path)"),
+    ("doc", "(mtime_ns)"),
+    ("doc", "(name_id)"),
+    ("chunk", "(row)"),
+    ("chunk", "(doc_id) INCLUDE (row, src)"),
+    ("chunk", "(chunk_id)"),
+    ("facet", "(kind, folded, doc_id)"),
+    ("facet", "(doc_id, ordinal)"),
+    ("posting", _WORDS),
+    ("posting", "(row)"),
+    ("name_posting", _WORDS),
+    ("vec", "(row)"),
+    ("embedded", "(row)"),
+    ("word", "(word)"),
+)
+_UNIQUE = {("doc", "(doc_id)"), ("chunk", "(row)")}
+INDEXES = ";\n".join(
+    f"CREATE {'UNIQUE ' * (one in _UNIQUE)}INDEX ON {one[0]}{one[1]} WITH (fillfactor = 100)"
+    for one in _INDEXES
+)
+"""Full pages: a copy never changes."""
+SECURED = ("doc", "chunk", "facet", "posting", "name_posting", "vec", "embedded", "word", "stat")
 
 
 def rights(schema: str) -> str:
@@ -145,7 +173,7 @@ def rights(schema: str) -> str:
     statements = [
         f"GRANT USAGE ON SCHEMA {schema} TO {READER_ROLE}",
         f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {READER_ROLE}",
-        f"REVOKE SELECT ON {schema}.bucket_word FROM {READER_ROLE}",
+        f"REVOKE SELECT ON {schema}.bucket_word, {schema}.loaded FROM {READER_ROLE}",
         f"ALTER TABLE {schema}.source ENABLE ROW LEVEL SECURITY",
         f"CREATE POLICY granted ON {schema}.source FOR SELECT USING (kebab.may_read(source_id))",
     ]
@@ -189,12 +217,12 @@ def migrate(connection: psycopg.Connection[Any], place: str) -> None:
 
 _DIGEST = "('x' || substr(md5({}), 1, 12))::bit(48)::bigint"
 CHECKSUMS = f"""
-SELECT (SELECT count(*) FROM doc), (SELECT count(*) FROM chunk), (SELECT count(*) FROM post),
+SELECT (SELECT count(*) FROM doc), (SELECT count(*) FROM chunk), (SELECT count(*) FROM posting),
   (SELECT count(*) FROM vec), (SELECT count(*) FROM facet),
   (SELECT coalesce(sum({_DIGEST.format("doc_id || path || title || facets")}), 0) FROM doc),
   (SELECT coalesce(sum({_DIGEST.format("chunk_id || heading_path || text || title")}), 0) FROM chunk),
-  (SELECT coalesce(sum(row + h + 3 * x + 5 * t + 7 * g + 11 * dl + octet_length(term)
-    + (SELECT sum(o::bigint) FROM unnest(pos) o)), 0) FROM post),
+  (SELECT coalesce(sum(row::bigint + 3 * x + 5 * htg::bigint + 11 * dl + octet_length(term) + CASE
+    WHEN places IS NULL THEN at ELSE (SELECT sum(o::bigint) FROM unnest(places) o) END), 0) FROM posting),
   (SELECT coalesce(sum({_DIGEST.format("halfvec_send(emb)")}), 0) FROM vec)
 """
 """What arrived on a server; compared with `LOADED`, what was sent."""

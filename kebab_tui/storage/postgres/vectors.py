@@ -196,7 +196,7 @@ class PostgresFeed:
     def still_pending(self, hashes: Sequence[bytes]) -> set[bytes]:
         return set()
 
-    def pending_count(self) -> PendingCount:
+    def pending_count(self, *, fully: bool = False) -> PendingCount:
         chunks = sum(row[0] for row in self._session.all(STATISTICS))
         missing = chunks - _vectors(self._session, self._model)
         return PendingCount(missing, missing)

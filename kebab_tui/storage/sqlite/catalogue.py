@@ -66,8 +66,8 @@ class StoreCatalogue:
         statement = f"SELECT {rows.SOURCE_COLUMNS} FROM sources s WHERE s.use = 'removed'"
         return [rows.to_source(row) for row in self._connection.execute(statement)]
 
-    def known_files(self, source: SourceId) -> dict[bytes, KnownFile]:
-        return self._known("source_id = ?", source)
+    def known_files(self, source: SourceId, after: bytes = b"", limit: int = -1) -> dict[bytes, KnownFile]:
+        return self._known("source_id = ? AND raw_path > ? ORDER BY raw_path LIMIT ?", source, after, limit)
 
     def known_files_at(self, source: SourceId, places: Iterable[bytes]) -> dict[bytes, KnownFile]:
         """The files at these paths and below them."""
@@ -78,7 +78,7 @@ class StoreCatalogue:
             found |= self._known("source_id = ? AND raw_path >= ? AND raw_path < ?", source, *ends)
         return found
 
-    def _known(self, condition: str, *values: str | bytes) -> dict[bytes, KnownFile]:
+    def _known(self, condition: str, *values: str | bytes | int) -> dict[bytes, KnownFile]:
         known = {}
         for row in self._connection.execute(f"{_KNOWN} {condition}", values):
             path, doc_id, content_hash, made_by, state, reason, checked_ns, flags, *stamp = row

@@ -7,7 +7,7 @@ So a copy matches and ranks by the same tokens.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -82,10 +82,12 @@ class ExportedSource:
 
 
 class Tokens(NamedTuple):
-    """The words of some texts: for each text and term, the places by column."""
+    """The words of some texts."""
 
-    places: dict[tuple[int, str], dict[str, list[int]]]
-    lengths: dict[int, int]
+    postings: list[tuple[str, int, list[int]]]
+    """A term, the number of a text, and the places there; ordered by terms, then by texts."""
+    lengths: list[int]
+    """Of each text."""
 
 
 class Export:
@@ -112,6 +114,10 @@ class Export:
             "(SELECT coalesce(max(indexed_ns), 0) FROM documents)"
         )
         return tuple(found.fetchone())
+
+    def last_row(self) -> int:
+        found = self._connection.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()
+        return int(found[0])
 
     def sources(self) -> list[ExportedSource]:
         found = self._connection.execute(
@@ -192,30 +198,37 @@ class Tokenizer:
             kind = "row" if name == "plain" else "instance"
             self._connection.execute(f"CREATE VIRTUAL TABLE {name}_terms USING fts5vocab('{name}', '{kind}')")
 
-    def passages(self, texts: Sequence[tuple[str, str, str, str]]) -> Tokens:
-        """The words of passages: heading path, text, title, grams."""
-        return self._tokens("passages", texts)
+    def passages(self, texts: Sequence[tuple[str, str, str, str]], bases: Mapping[str, int]) -> Tokens:
+        """The words of passages: heading path, text, title, grams. `bases`: where the places of each field
+        begin."""
+        return self._tokens("passages", schema.FTS_COLUMNS, texts, bases)
 
-    def names(self, texts: Sequence[tuple[str, str]]) -> Tokens:
-        return self._tokens("called", texts)
+    def names(self, texts: Sequence[tuple[str, str]], bases: Mapping[str, int]) -> Tokens:
+        return self._tokens("called", ("names", "grams"), texts, bases)
 
-    def _tokens(self, table: str, texts: Sequence[tuple[str, ...]]) -> Tokens:
+    def _tokens(
+        self, table: str, columns: Sequence[str], texts: Sequence[tuple[str, ...]], bases: Mapping[str, int]
+    ) -> Tokens:
         execute = self._connection.execute
-        columns = ", ".join(["?"] * (1 + len(texts[0]))) if texts else ""
-        names = {"passages": ", ".join(schema.FTS_COLUMNS), "called": "names, grams"}[table]
+        postings: list[tuple[str, int, list[int]]] = []
+        last_term, last_text = "", -1
         execute("BEGIN")
-        if texts:
-            self._connection.executemany(
-                f"INSERT INTO {table}(rowid, {names}) VALUES ({columns})",
-                [(number, *each) for number, each in enumerate(texts)],
-            )
-        places: dict[tuple[int, str], dict[str, list[int]]] = {}
-        lengths = dict.fromkeys(range(len(texts)), 0)
-        for term, doc, column, offset in execute(f"SELECT term, doc, col, offset FROM {table}_terms"):
-            places.setdefault((doc, term), {}).setdefault(column, []).append(offset)
-            lengths[doc] += 1
+        self._connection.executemany(
+            f"INSERT INTO {table}(rowid, {', '.join(columns)}) VALUES (?{', ?' * len(columns)})",
+            [(number, *each) for number, each in enumerate(texts)],
+        )
+        for term, text, column, offset in execute(f"SELECT term, doc, col, offset FROM {table}_terms"):
+            if text != last_text or term != last_term:
+                last_term, last_text = term, text
+                places = [bases[column] + offset]
+                postings.append((term, text, places))
+            else:
+                places.append(bases[column] + offset)
         execute("ROLLBACK")
-        return Tokens(places, lengths)
+        lengths = [0] * len(texts)
+        for _, text, places in postings:
+            lengths[text] += len(places)
+        return Tokens(postings, lengths)
 
     def words(self, texts: Sequence[str]) -> list[tuple[str, str, int]]:
         """The words to complete, as in the list of the index: each with its stem and the number of texts."""

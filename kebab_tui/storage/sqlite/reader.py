@@ -48,6 +48,11 @@ _WITHOUT = (
 )
 
 
+def complete_key(model: str) -> str:
+    """The key in `meta` of a revision at which every chunk had a vector of a model, all parts of it."""
+    return f"complete@{PARTS_VERSION}:{model}"
+
+
 class StoreReader:
     """Opens the database at the first read of each thread."""
 
@@ -235,7 +240,7 @@ class VectorSource:
         found = (self._connection.execute(statement, (self._model, each)).fetchone() for each in hashes)
         return {row[0] for row in found if row is not None}
 
-    def pending_count(self) -> PendingCount:
+    def pending_count(self, *, fully: bool = False) -> PendingCount:
         from kebab_tui.storage.ports import PendingCount
 
         statement = (
@@ -243,7 +248,20 @@ class VectorSource:
             "count(DISTINCT c.embed_hash) FILTER (WHERE e.text_hash IS NULL), "
             f"count(DISTINCT e.text_hash) {_WITHOUT}"
         )
-        return PendingCount(*self._connection.execute(statement, (self._model,)).fetchone())
+        values: list[str | int] = [self._model]
+        if not fully and (complete := self.complete_at()) is not None:
+            statement += " AND c.id IN (SELECT chunk FROM changes WHERE revision > ?2 AND op = 'add')"
+            values.append(complete)
+        return PendingCount(*self._connection.execute(statement, values).fetchone())
+
+    def complete_at(self) -> int | None:
+        """A revision at which no chunk was pending, if one is noted and the log has what was added since."""
+        revision = meta_value(self._connection, complete_key(self._model))
+        # Look at the table at least: it may be damaged.
+        has_any = self._connection.execute("SELECT 1 FROM embeddings LIMIT 1").fetchone() is not None
+        return (
+            int(revision) if revision is not None and has_any and self._log_reaches(int(revision)) else None
+        )
 
     def count(self) -> VectorCount:
         from kebab_tui.storage.ports import VectorCount

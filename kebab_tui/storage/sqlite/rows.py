@@ -59,10 +59,12 @@ DOCUMENT_COLUMNS = (
 HIT_FACETS = f"({_FACETS.format('<')} AND f.kind IN ('{NAME.id}', '{PAGES.id}'))"
 HIT_DOCUMENT_COLUMNS = f"{_DOCUMENT}{HIT_FACETS}, '[]'"
 """All that a hit shows of its note, which may have a thousand facets and a hundred passages."""
+IS_NAME = f"kind IN ({', '.join(map(repr, NAME_KINDS))})"
+"""Not as values: so the index on names of a first load serves it."""
 NAMES = (
     "(SELECT json_group_array(json_array(f.kind, f.value)) FROM facets f "
     f"WHERE f.doc_id = d.doc_id AND f.ordinal < {MANY} "
-    f"AND f.kind IN ({', '.join(map(repr, NAME_KINDS))}))"
+    f"AND f.{IS_NAME})"
 )
 """The names of a note with their kinds, as JSON."""
 LINKED_NOTE = "d.doc_id, d.source_id, s.root, d.path, d.raw_path, d.title"

@@ -145,7 +145,7 @@ CREATE TABLE words(
 ) WITHOUT ROWID;
 """
 
-FACETS_TABLE = f"""
+CREATE_FACETS = """
 CREATE TABLE facets(
   doc_id TEXT NOT NULL REFERENCES documents(doc_id) ON DELETE CASCADE,
   ordinal INTEGER NOT NULL,
@@ -156,9 +156,9 @@ CREATE TABLE facets(
   target TEXT,
   extra TEXT,
   PRIMARY KEY (doc_id, ordinal)
-) WITHOUT ROWID;
-{FACETS_BY_VALUE};
-"""
+) WITHOUT ROWID
+""".strip()
+FACETS_TABLE = f"{CREATE_FACETS};\n{FACETS_BY_VALUE};\n"
 """`facets_by_value` finds the notes of a value, and of all values that begin with one."""
 
 MOVE_TO_FACETS = """
@@ -369,6 +369,7 @@ def migrate(connection: sqlite3.Connection) -> None:
 
     Readers and a writer of a current database never call this: importing sqlite_utils pulls in NumPy
     and costs more than a whole search. A released step is never edited; a new schema is a new step.
+    A killed first load leaves tables that a step about facets must complete first (`first_load.complete`).
     """
     from sqlite_utils import Database
     from sqlite_utils.migrations import Migrations

@@ -409,8 +409,8 @@ class StoreSnapshot:
         return [ChunkRow(row) for (row,) in page], total
 
     def named(self, key: str, filters: SearchFilters, limit: int) -> list[NamedNote]:
-        with_key = "SELECT doc_id, 0 AS score FROM facets WHERE kind IN (?, ?, ?) AND folded = ? GROUP BY 1"
-        return self._named(with_key, [*NAME_KINDS, rows.storable(key)], filters, limit)
+        with_key = f"SELECT doc_id, 0 AS score FROM facets WHERE {rows.IS_NAME} AND folded = ? GROUP BY 1"
+        return self._named(with_key, [rows.storable(key)], filters, limit)
 
     def names_with(self, match: Match, filters: SearchFilters, limit: int) -> list[NamedNote]:
         if not self._has_names:

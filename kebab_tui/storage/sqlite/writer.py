@@ -27,6 +27,7 @@ from kebab_tui.storage.sqlite import first_load, recovery, rows, schema, top_lis
 from kebab_tui.storage.sqlite.batch import UNSTORABLE, Batch
 from kebab_tui.storage.sqlite.checksum import PageChecksums, generation_of
 from kebab_tui.storage.sqlite.connection import meta_value, open_writer, translated
+from kebab_tui.storage.sqlite.reader import VectorSource, complete_key
 from kebab_tui.storage.sqlite.statistics import collection_of
 
 _OBSOLETE = "gone_from_full_text"
@@ -45,6 +46,8 @@ _SAVE_VECTORS = "INSERT INTO embeddings(text_hash, model, vector, parts_version)
 _KEPT_REVISIONS = 5_000
 _KEPT_RUNS = 100
 _VECTORS_AT_ONCE = 4_096
+_NOTED_EVERY = 500
+"""Revisions: a later one is noted when so many have followed."""
 
 
 class StoreWriter:
@@ -59,7 +62,7 @@ class StoreWriter:
         self.weights = FieldWeights()
         """Those of the readers, for the top lists."""
         self._is_loading = False
-        """Indexes were left out of a first load."""
+        """Something was left out of a first load."""
         try:
             self._connection = open_writer(folder.database)
         except BaseException:
@@ -70,7 +73,7 @@ class StoreWriter:
             with translated(folder.database):
                 vocabulary.prepare(self._connection)
                 self._revision()
-                self._is_loading = bool(first_load.missing(self._connection))
+                self._is_loading = first_load.is_incomplete(self._connection)
                 if meta_value(self._connection, "fts_signature") != schema.fts_signature():
                     self.rebuild_full_text()
                 if meta_value(self._connection, "embed_recipe") != RECIPE_VERSION:
@@ -127,7 +130,7 @@ class StoreWriter:
         return applied
 
     def begin_load(self, files: int) -> None:
-        """So many files follow: a first load leaves out indexes that each commit would write again."""
+        """So many files follow: a first load leaves out what each commit would write again."""
         if first_load.is_first_load(self._connection, files):
             with self._transaction() as connection:
                 first_load.leave_out(connection)
@@ -135,12 +138,11 @@ class StoreWriter:
             self._is_loading = True
 
     def end_load(self) -> None:
-        """Make the indexes that were left out."""
+        """Make what was left out."""
         if self._is_loading:
+            first_load.finish(self._connection)  # sorting needs the memory
             with self._transaction() as connection:
-                for statement in first_load.missing(connection):
-                    connection.execute(statement)
-            first_load.finish(self._connection)
+                first_load.complete(connection)
             self._is_loading = False
 
     def _apply_one_by_one(self, connection: sqlite3.Connection, changes: Sequence[Change]) -> Applied:
@@ -318,7 +320,19 @@ class StoreWriter:
             if model is None:
                 return connection.execute(f"DELETE FROM embeddings WHERE {unused}").rowcount
             self._restart_log()
+            connection.execute("DELETE FROM meta WHERE key = ?", (complete_key(model),))
             return connection.execute("DELETE FROM embeddings WHERE model = ?", (model,)).rowcount
+
+    def note_complete(self, model: str) -> None:
+        """Note that no chunk is pending, if so: then only what is added later has to be counted."""
+        with translated(self._folder.database):
+            vectors = VectorSource(self._connection, model)
+            noted = vectors.complete_at()
+            is_recent = noted is not None and self._revision() - noted < _NOTED_EVERY
+            is_complete = not is_recent and not any(vectors.pending_count(fully=True))
+        if is_complete:
+            with self._transaction():
+                self._set_meta(complete_key(model), self._revision())
 
     def use_model(self, model: str) -> None:
         """Select the model for semantic search."""

@@ -41,7 +41,7 @@ _LINES_BELOW = 1000
 class Note:
     """The lines of a file, or of one `page`, with their colours and matches.
 
-    `identity` is None if they do not come from the file.
+    `identity` is None if they do not come from the file, but from the index.
     """
 
     def __init__(
@@ -53,6 +53,16 @@ class Note:
         self.is_markdown = os.path.splitext(name)[1].lower() in MARKDOWN
         self._syntax = Syntax(name, lines)
         self._marks: Marks | None = None
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether it stands for a file that is not on this machine; a page that is still read does not."""
+        return self.identity is None and (self.page is None or self.page.count > 0)
+
+    def has(self, hit: SearchHit) -> bool:
+        """Whether the lines of a hit have its text."""
+        span = hit.citation.span
+        return hit.text in "\n".join(self.lines.slice(span.first, span.last))
 
     def mark(self, find: Find) -> None:
         """Mark the matches of `find` from now on."""
@@ -112,10 +122,12 @@ def target_lines(hit: SearchHit, located: Located | None, note: Note) -> TargetL
     """The lines of the passage, checked against the file, which may have changed just now."""
     span, lines = (located or hit.citation).span, note.lines
     where = "" if note.page is None else page_words(note.page)
+    if note.is_indexed:
+        where = _joined(where, NOT_HERE)
     if is_whole(hit) or (note.page is not None and note.page.number != span.page):
         return TargetLines(1, 1, None, where)
-    if note.page is None and note.identity is None:
-        return TargetLines(span.first, span.last, True, NOT_HERE)
+    if note.is_indexed:
+        return TargetLines(span.first, span.last, True, where)
     state = state_of(hit, located)
     first, last = min(span.first, max(lines.count, 1)), min(span.last, max(lines.count, 1))
     if located is not None and located.state == "gone":
@@ -132,6 +144,12 @@ def passage_of_hit(hit: SearchHit) -> Note:
     """The indexed passage at its lines of a file that is not on this machine."""
     lines = (*[""] * (hit.citation.span.first - 1), *hit.text.split("\n"))
     return Note(None, hit.path, WholeText(lines))
+
+
+def note_of_index(hit: SearchHit, text: PageText) -> Note:
+    """A note, or a page of it, as the index has it."""
+    page = text if text.count else None
+    return Note(None, "" if page else hit.path, WholeText(text.lines), page)
 
 
 def page_of_hit(hit: SearchHit, page: int) -> Note:

@@ -36,14 +36,15 @@ from kebab_tui.domain.citation import Located, SourceSpan
 from kebab_tui.domain.document import PageText
 from kebab_tui.domain.errors import Failure, KebabError, defect, failure_of
 from kebab_tui.domain.hit import Highlight, SearchHit
+from kebab_tui.domain.ids import DocId
 from kebab_tui.tui.current_query import SLOW_S
 from kebab_tui.tui.page_thread import PageThread
 from kebab_tui.tui.preview import painting
 from kebab_tui.tui.preview.matches import MatchSpan
 from kebab_tui.tui.preview.open_note import (
-    NOT_HERE,
     Note,
     TargetLines,
+    note_of_index,
     page_of_hit,
     passage_of_hit,
     read_at_once,
@@ -78,6 +79,8 @@ class PreviewEngine(Protocol):
     def marks(self, text: str, query: str) -> Sequence[Highlight]: ...
 
     def page(self, hit: SearchHit, number: int) -> PageText: ...
+
+    def indexed_text(self, hit: SearchHit, page: int | None) -> PageText: ...
 
     def file_of(self, root: str, raw_path: bytes) -> str: ...
 
@@ -114,6 +117,13 @@ class Preview(LineView, can_focus=True):
 
         wanted: WantedPage
         read: PageText | Failure
+
+    @dataclass
+    class IndexedRead(Message):
+        """The thread has read a note from the index, or failed to."""
+
+        doc: DocId
+        read: Note | Failure
 
     class Made(Message):
         """A thread has rendered a note that took long."""
@@ -154,6 +164,8 @@ class Preview(LineView, can_focus=True):
         """The page that is being read."""
         self._failed: tuple[WantedPage, Failure] | None = None
         """The last page that could not be read; it is not tried again."""
+        self._indexed: tuple[DocId, Note] | None = None
+        """The last note whose file is not on this machine."""
         self._turning: list[float] = []
         """Scrolls that wait for the next page; the first one led there."""
         self._page_thread = PageThread()
@@ -192,7 +204,10 @@ class Preview(LineView, can_focus=True):
         try:
             path = self._path_of(hit)
         except KebabError as error:
-            self._show_error(error)
+            if self._is_elsewhere(hit):
+                self._show_indexed(hit, is_other)
+            else:
+                self._show_error(error)
             return
         note = self._note
         open_page = None if note is None or note.page is None else note.page.number
@@ -215,7 +230,7 @@ class Preview(LineView, can_focus=True):
         """Whether the lines of the citation have the text of the passage."""
         if self._note is None or self._target.sure is not True:
             return False
-        return self._note.identity is not None or self._target.state == NOT_HERE
+        return self._note.identity is not None or self._note.is_indexed
 
     def is_showing(self, hit: SearchHit, located: Located) -> bool:
         """Whether the passage is shown at these lines."""
@@ -244,8 +259,8 @@ class Preview(LineView, can_focus=True):
             file = OpenFile(path)
             note = read_at_once(file, hit.path, self.engine.decode)
         except KebabError as error:
-            if self.is_shared and hit.text and not os.path.lexists(path):
-                self._open(passage_of_hit(hit), is_other)
+            if self._is_elsewhere(hit):
+                self._show_indexed(hit, is_other)
             else:
                 self._show_error(error)
             return
@@ -256,6 +271,38 @@ class Preview(LineView, can_focus=True):
         line = (self._located or hit.citation).span.last
         work = partial(self._read_in_thread, self._generation, file, hit.path, line)
         self.run_worker(work, thread=True, exclusive=True, group="preview-read")
+
+    def _is_elsewhere(self, hit: SearchHit) -> bool:
+        """Whether the index is on servers, and has a file that is not on this machine."""
+        return self.is_shared and not os.path.lexists(os.path.join(os.fsencode(hit.root), hit.raw_path))
+
+    def _show_indexed(self, hit: SearchHit, is_other: bool) -> None:
+        """Show the passage at its lines, and the others of the note once the servers have answered."""
+        assert self.engine is not None
+        if self._indexed is not None and self._indexed[0] == hit.doc_id and self._indexed[1].has(hit):
+            self._open(self._indexed[1], is_other)
+            return
+        self._open(passage_of_hit(hit), is_other)
+        engine = self.engine
+
+        def run() -> None:
+            try:
+                read: Note | Failure = note_of_index(hit, engine.indexed_text(hit, None))
+            except Exception as error:  # noqa: BLE001 - a defect is shown, too
+                read = failure_of(error) or defect(error)
+            self.post_message(self.IndexedRead(hit.doc_id, read))
+
+        self._page_thread.run("indexed", run)
+
+    def on_preview_indexed_read(self, message: Preview.IndexedRead) -> None:
+        if self._hit is None or self._hit.doc_id != message.doc or self._page is not None:
+            return
+        if isinstance(message.read, Note):
+            self._indexed = message.doc, message.read
+            self._open(message.read, is_other=False)
+        else:
+            self._remark = message.read.message
+            self._repaint()
 
     def _read_in_thread(self, generation: int, file: OpenFile, name: str, line: int) -> None:
         assert self.engine is not None
@@ -325,7 +372,8 @@ class Preview(LineView, can_focus=True):
             self._failed = wanted, page
             self._show_error(page)
             return
-        before = self._note.page if self._note is not None and self._note.identity is not None else None
+        is_read = self._note is not None and (self._note.identity is not None or self._note.is_indexed)
+        before = self._note.page if self._note is not None and is_read else None
         self._page, self._pages = page.number, page.count
         note = Note(wanted.identity, "", WholeText(page.lines), page)
         self._open(note, is_other=before is None or before.number != page.number)

@@ -14,7 +14,7 @@ from textual.geometry import Region
 from textual.message import Message
 
 from kebab_tui.domain.hit import Notice
-from kebab_tui.domain.query import SearchMode
+from kebab_tui.domain.query import MODE_WORDS, SearchMode
 from kebab_tui.tui.suggestions import Suggestion, first_shorter
 from kebab_tui.tui.widgets.segments import (
     CURSOR,
@@ -187,8 +187,7 @@ def no_hits(
     rows = _heading(f"No hits for {cut(one_line(query), _LONGEST_QUERY)}", width)
     if suggestions is None:
         return rows
-    searched = {"hybrid": "by words and by meaning", "lexical": "by words", "vector": "by meaning"}[mode]
-    rows += paragraph(f"Searched {searched}; {mode_key} switches the mode.", width, "muted")
+    rows += paragraph(f"{MODE_WORDS[mode].title()} search; {mode_key} switches the mode.", width, "muted")
     if not suggestions and len(query.split()) > 1:
         rows += paragraph("Dropping one filter or one word would not help.", width)
     rows.append(())

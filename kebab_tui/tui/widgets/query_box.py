@@ -70,6 +70,8 @@ class QueryBox(Input):
     """Shows what the filter at the cursor may become."""
     _offer: Offer | None = None
     _is_editing = False
+    _opens = False
+    """Whether the list may open: the last change of the text was typed."""
     _dismissed: tuple[int, str | None] | None = None
     """The word for which the list was dismissed: its start, and the text if a candidate was accepted."""
     is_raw = False
@@ -104,8 +106,10 @@ class QueryBox(Input):
         self.refresh()
 
     def know(self, completions: Completions) -> None:
-        """Set the values that completion offers."""
+        """Set the values that completion offers, also for what is typed already."""
         self._known = completions
+        if self.has_focus:
+            self._offer_completions(opens=self._opens)
 
     def write(self, text: str) -> None:
         """Replace the query; the cursor goes to its end."""
@@ -151,6 +155,7 @@ class QueryBox(Input):
 
     def _offer_completions(self, *, opens: bool = False) -> None:
         """Find what may be written at the cursor; show it in grey at the end, and in the list."""
+        self._opens = opens
         if self._parse is None or self._known is None:
             return
         cursor = self.cursor_position
@@ -174,6 +179,13 @@ class QueryBox(Input):
             x = self.cursor_screen_offset.x - cell_len(self.value[offer.start : cursor])
             line = self.parent if isinstance(self.parent, QueryLine) else self
             self.completion_list.show(offer, Offset(max(x - 2, 0), line.region.bottom))
+
+    @property
+    def has_filter(self) -> bool:
+        """Whether a filter is written in the text."""
+        return self._parse is not None and any(
+            token.role == "filter_key" for token in self._parse(self.value).tokens
+        )
 
     @property
     def is_value_begun(self) -> bool:

@@ -80,7 +80,10 @@ def each_since(before: Use, after: Use) -> dict[str, int]:
 
 
 def only_selects(pid: int, seconds: float) -> set[str]:
-    """The threads that in so many seconds only look for input with `select`; none without strace."""
+    """The threads that in so many seconds only look for input with `select`; none without strace.
+
+    On a busy machine they also wait for the interpreter's lock.
+    """
     if shutil.which("strace") is None:
         return set()
     with tempfile.NamedTemporaryFile("r") as log:
@@ -89,7 +92,8 @@ def only_selects(pid: int, seconds: float) -> set[str]:
         calls: dict[str, set[str]] = {}
         for thread, call in re.findall(r"^(\d+) +(?:<\.\.\. )?(\w+)", log.read(), re.MULTILINE):
             calls.setdefault(thread, set()).add(call)
-    return {thread for thread, names in calls.items() if names <= {"select", "pselect6", "restart_syscall"}}
+    selects = {"select", "pselect6", "restart_syscall"}
+    return {thread for thread, names in calls.items() if names & selects and names <= selects | {"futex"}}
 
 
 def system_calls(pid: int, seconds: float) -> dict[str, int] | None:

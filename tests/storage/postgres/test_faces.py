@@ -13,6 +13,7 @@ import pytest
 from kebab_tui.server.view import AgentView
 from kebab_tui.settings.settings import IndexSettings, SearchSettings, Settings
 from kebab_tui.tui.preview.open_note import NOT_HERE
+from kebab_tui.tui.preview.pane import Preview
 from kebab_tui.workspace import Workspace
 from tests.postgres_servers import Server
 from tests.storage.postgres.conftest import running
@@ -30,6 +31,11 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Server]
         vault.write(
             f"note{number}.md", f"# Note {number}\n\nfirst line\n\n## Below\n\nalpha number {number}\n"
         )
+    vault.write(
+        "long.md",
+        "\n".join(f"## Part {part}\n\n{f'paragraph {part} of several. ' * 60}\n" for part in "ABC")
+        + "\nomega\n",
+    )
     vault.ingest()
     with running(2) as servers:
         vault.workspace.publish(servers[0].url(), shards=[servers[1].url()])
@@ -78,6 +84,26 @@ def test_the_screen_shows_what_is_missing_and_goes_on(published: list[Server], t
             assert indexing.asked == [], "nothing is indexed into a shared index"
 
     asyncio.run(run())
+
+
+def test_the_preview_shows_all_that_the_index_has_of_a_note(published: list[Server], tmp_path: Path) -> None:
+    async def run() -> None:
+        app = kebab(tmp_path, settings=settings(published[0]))
+        async with app.run_test(size=(120, 30)) as pilot:
+            await pilot.press(*"omega")
+            await until(pilot, lambda: paths(app) == ["long.md"])
+            preview = app.preview
+            await until(pilot, lambda: "paragraph A" in whole(preview))
+            assert "omega" in whole(preview) and "paragraph B" in whole(preview)
+            assert preview.is_certain and NOT_HERE[:30] in painted(app)
+            hit = app.hits.selected
+            assert hit is not None and "paragraph A" not in hit.text, "the passage alone was shown"
+
+    asyncio.run(run())
+
+
+def whole(preview: Preview) -> str:
+    return "" if preview._note is None else "\n".join(preview._note.whole(1_000_000) or ())
 
 
 def test_an_open_screen_hears_of_a_new_copy(published: list[Server], tmp_path: Path) -> None:

@@ -15,11 +15,13 @@ from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.domain.query import SearchQuery
 from kebab_tui.settings.settings import IndexSettings, Settings
+from kebab_tui.storage.ports import CopyProgress
 from kebab_tui.storage.postgres.postgres_index import PostgresIndex
 from kebab_tui.workspace import Workspace
 from tests.command_line import Kebab
 from tests.postgres_servers import Server, free_port
 from tests.storage.postgres.conftest import Shared, publish, running
+from tests.vault import Vault
 
 pytestmark = pytest.mark.slow
 
@@ -151,6 +153,36 @@ def test_a_standby_takes_over(cluster: list[Server], opened: Opener) -> None:
     finally:
         standby.stop()
         primary.start()
+
+
+def test_a_server_that_dies_while_a_copy_is_made(
+    cluster: list[Server], tmp_path: Path, opened: Opener
+) -> None:
+    vault = Vault(tmp_path)
+    for number in range(300):
+        vault.write(f"{number}.md", f"# Note {number}\n\nalpha number{number}\n")
+    vault.ingest()
+    for server in cluster[:2]:
+        server.sql("CREATE DATABASE dying")
+    urls = [server.url("dying") for server in cluster[:2]]
+    killed = False
+
+    def progress(one: CopyProgress) -> None:
+        nonlocal killed
+        if one.done > 200 and not killed:
+            killed = True
+            cluster[1].kill()
+
+    try:
+        with pytest.raises(KebabError) as error:
+            vault.workspace.publish(urls[0], shards=urls[1:], progress=progress)
+        assert f"127.0.0.1:{cluster[1].port}" in error.value.message
+    finally:
+        cluster[1].start()
+    copied = vault.workspace.publish(urls[0], shards=urls[1:])
+    assert copied is not None and 128 <= copied.resumed < 256 and copied.notes == 300
+    assert searched(opened(urls[0]), "alpha").total_matches == 300
+    vault.workspace.close()
 
 
 def test_a_command_names_the_server_that_does_not_answer(local: Kebab, tmp_path: Path) -> None:

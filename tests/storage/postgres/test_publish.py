@@ -193,6 +193,35 @@ def test_a_role_reads_what_it_was_granted(servers: Servers, tmp_path: Path) -> N
     vault.workspace.close()
 
 
+def test_words_that_stand_often_rank_as_in_the_local_index(servers: Servers, tmp_path: Path) -> None:
+    """The counts of a word share a few bits."""
+    vault = Vault(tmp_path)
+    headings = "\n".join(f"{'#' * level} {'beta ' * 75}\n" for level in range(2, 7))
+    vault.write("often.md", f"---\ntitle: {'gamma ' * 18}\n---\n{headings}\n{'alpha ' * 4000}\n")
+    vault.write("grams.md", f"# 김치\n\n{'김' * 9000}\n")
+    vault.write("once.md", "# beta gamma\n\nalpha 김치 one\n")
+    vault.ingest()
+    (url,) = servers.database()
+    vault.workspace.publish(url)
+    with closing(shared(url, tmp_path)) as reader:
+        for text in (
+            "alpha",
+            "beta",
+            "gamma",
+            "김김",
+            "김치",
+            '"beta beta"',
+            '"alpha alpha"',
+            "alpha beta gamma",
+        ):
+            expected, answered = (
+                [(hit.row, hit.score) for hit in one.search(SearchQuery(text, "lexical", k=50)).hits]
+                for one in (vault.workspace, reader)
+            )
+            assert expected and answered == expected, text
+    vault.workspace.close()
+
+
 HOSTILE = (
     "'; DROP SCHEMA kebab CASCADE; --",
     "\\'; DROP TABLE doc; --",
