@@ -119,6 +119,15 @@ def terms(match: Match) -> tuple[Term, ...]:
     return () if isinstance(match, Raw) else (match,)
 
 
+def implies(match: Match, other: Match) -> bool:
+    """Whether their form shows that what matches the one matches the other."""
+    if match == other:
+        return True
+    if isinstance(match, All) and any(implies(part, other) for part in match.parts):
+        return True
+    return isinstance(other, Any) and any(implies(match, part) for part in other.parts)
+
+
 # Raw queries
 
 _DEEPEST = 16

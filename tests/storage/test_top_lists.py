@@ -1,4 +1,4 @@
-"""The ranking of a common word by its list equals that of all passages, digit for digit."""
+"""The ranking of common words by their lists equals that of all passages, digit for digit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from kebab_tui.domain.change import RemoveNote, SaveNote
 from kebab_tui.domain.query import SearchFilters
-from kebab_tui.search.match import Word
+from kebab_tui.search.match import All, Any, Match, Phrase, Prefix, Word
 from kebab_tui.search.ports import Among, FieldWeights, Scored
 from kebab_tui.storage.lock import DataFolder
 from kebab_tui.storage.sqlite import top_lists
@@ -37,16 +37,16 @@ def notes(count: int, first: int = 0, longest: int = 60) -> Iterator[SaveNote]:
             ("the", "a", f"w{n % 50}", "port"), (0.2 + n % 3, 2, 3, 1), k=DICE.randint(3, longest)
         )
         title = "the the note" if n % 17 == 0 else f"note {n % 5}"
-        note = a_note(f"n{n}.md", " ".join([*words, "the"]), title=title)
+        note = a_note(f"n{n}.md", " ".join([*words, "the", *["often"] * (n % 5 // 3 * n % 7)]), title=title)
         yield replace(note, document=replace(note.document, lang="ko" if n % 4 == 0 else "en"))
 
 
 def rankings(reader: StoreReader, among: Among, limit: int) -> tuple[list[Scored], list[Scored] | None]:
-    """The ranking of everything, and that of the list if it reaches so far."""
+    """The ranking of everything, and that of the lists if they reach so far."""
     with reader.snapshot() as snapshot:
         where, values = snapshot._where(among)
-        found = f"SELECT rowid AS row, {snapshot._bm25} AS score FROM chunks_fts WHERE {where}"
-        return snapshot._ranked(found, values, limit), snapshot._listed(among, found, values, limit)
+        full, _ = snapshot._ranked(f"{snapshot._scores} WHERE {where}", values, limit)
+        return full, snapshot._listed(among, limit)
 
 
 @pytest.fixture
@@ -93,6 +93,54 @@ def test_changes_are_ranked_with_the_list(writer: StoreWriter, listed: StoreRead
     assert used >= 9
 
 
+@pytest.mark.parametrize(
+    "match",
+    [
+        Any((Word("the"), Word("port"))),
+        Any((Word("port"), Word("a"), Word("the"))),
+        Any((Word("w7"), Word("the"))),
+        Any((Word("the"), Prefix("w1"), Phrase("a port"))),
+        All((Word("the"), Word("port"))),
+        All((Word("a"), Word("the"), Word("often"))),
+        Any((Word("often"), Word("port"))),
+    ],
+)
+def test_several_words_are_ranked_by_their_lists(
+    writer: StoreWriter, listed: StoreReader, match: Match
+) -> None:
+    used = 0
+    for step, longest in enumerate((60, 20, 400, 3)):
+        for among in (
+            Among(match=match),
+            Among(SearchFilters(langs=("en",)), match=match),
+            Among(match=match, without=(Word("w3"),)),
+        ):
+            for limit in (1, 5, 20):
+                full, short = rankings(listed, among, limit)
+                assert short in (full, None)
+                used += short is not None
+                with listed.snapshot() as snapshot:
+                    top = [one.row for one in full[:2]]
+                    assert snapshot.rank(among, limit) == full
+                    rest = snapshot.rank(among, limit, leaving_out=top)
+                    assert rest[: limit - 2] == full[2:]
+        writer.apply(list(notes(5, 500 + 10 * step, longest)))
+    assert used >= 9
+
+
+def test_words_of_one_stem_have_one_list(writer: StoreWriter, reader: StoreReader) -> None:
+    texts = ("port ports", "ports", "the port")
+    writer.apply(tuple(a_note(f"p{n}.md", texts[n % 3] + " x" * (n % 11)) for n in range(3 * COMMON)))
+    writer.merge_full_text()
+    with reader.snapshot() as snapshot:
+        stems = [stem for (stem,) in snapshot._connection.execute("SELECT word FROM top_lists")]
+    assert {"port", "the"} <= set(stems)
+    assert "ports" not in stems
+    for match in (Word("port"), Word("Ports"), Any((Word("port"), Word("ports")))):
+        full, short = rankings(reader, Among(match=match), 5)
+        assert short == full
+
+
 def test_a_list_is_used_only_while_the_log_and_the_weights_are_those_it_was_made_with(
     writer: StoreWriter, listed: StoreReader, folder: DataFolder
 ) -> None:
@@ -112,7 +160,9 @@ def test_only_single_plain_common_words_have_a_list(
     writer: StoreWriter, listed: StoreReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def has_list(snapshot: StoreSnapshot, word: Word) -> bool:
-        found = top_lists.of_word(snapshot._connection, word, FieldWeights(), snapshot.collection())
+        found = top_lists.candidates(
+            snapshot._connection, word, FieldWeights(), snapshot.collection(), snapshot.frequency
+        )
         return found is not None
 
     with listed.snapshot() as snapshot:
@@ -130,3 +180,18 @@ def test_a_saved_note_does_not_wait_for_the_lists(writer: StoreWriter, listed: S
     assert rankings(listed, THE, 5)[1] is None
     writer.merge_full_text()
     assert rankings(listed, THE, 5)[1] is not None
+
+
+def test_new_passages_are_found_among_many_new_vectors(writer: StoreWriter, listed: StoreReader) -> None:
+    with listed.snapshot() as snapshot:
+        revision = snapshot.revision
+        hashes = [row[0] for row in snapshot._connection.execute("SELECT embed_hash FROM chunks LIMIT 50")]
+    for part in (hashes[:20], hashes[20:]):
+        writer.save_vectors("model", [(text_hash, b"12") for text_hash in part])
+        writer.apply(tuple(notes(2, 800 + len(part))))
+    with listed.snapshot() as snapshot:
+        added = "SELECT DISTINCT chunk FROM changes WHERE revision > ? AND op = 'add'"
+        expected = [row for (row,) in snapshot._connection.execute(added, (revision,))]
+        assert sorted(top_lists._new_since(snapshot._connection, revision)) == sorted(expected) != []
+    full, short = rankings(listed, THE, 5)
+    assert short == full

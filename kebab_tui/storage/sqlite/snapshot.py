@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial, reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from kebab_tui.domain.document import chunker_of
 from kebab_tui.domain.errors import RawQueryError
@@ -30,7 +30,7 @@ from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import embedded_text
 from kebab_tui.domain.tokens import stem
 from kebab_tui.search.bm25 import K1, inverse_document_frequency, length_norm
-from kebab_tui.search.match import Match, Not, Term, Word, any_of
+from kebab_tui.search.match import All, Any, Match, Not, Term, Word, any_of, implies, terms
 from kebab_tui.search.ports import (
     Among,
     CalledNote,
@@ -45,7 +45,7 @@ from kebab_tui.search.ports import (
 from kebab_tui.storage.sqlite import recovery, rows, schema, top_lists
 from kebab_tui.storage.sqlite.connection import meta_value
 from kebab_tui.storage.sqlite.fts import fts5
-from kebab_tui.storage.sqlite.rows import Value
+from kebab_tui.storage.sqlite.rows import Condition, Value
 from kebab_tui.storage.sqlite.statistics import collection_of, varints
 
 if TYPE_CHECKING:
@@ -62,14 +62,15 @@ _CHUNK_WIDTH = len(rows.CHUNK_COLUMNS.split(", "))
 _ONE_FIELD = ", ".join(
     f"bm25(chunks_fts, 0, 0, {', '.join('1' if i == field else '0' for i in range(4))})" for field in range(4)
 )
-# The plus hides the row list from FTS5, which would start one search per row.
-_OCCURRENCES = (
-    f"SELECT rowid, {_ONE_FIELD} FROM chunks_fts WHERE chunks_fts MATCH ? "
-    "AND +rowid IN (SELECT value FROM json_each(?))"
-)
+_AMONG_ROWS = "chunks_fts.rowid IN (SELECT value FROM json_each(?))"
+_OCCURRENCES = f"SELECT rowid, {_ONE_FIELD} FROM chunks_fts WHERE chunks_fts MATCH ? AND +{_AMONG_ROWS}"
 _ANSWERS = 64
 MATCHES = 1_024
-"""How many answers to "does any chunk match" are kept: they are small."""
+"""How many answers to "do chunks match, and how many" are kept: they are small."""
+_SEARCH = 250
+"""To look up one row takes as long as to go through so many matches."""
+_MARKED = 10_000
+"""From so many matches on it pays to mark rows rather than list them."""
 _ROWS_BYTES = 48 << 20
 """Memory for the rows that pass the latest filters: 8 and 1 bytes for each passage."""
 _LISTED = 2_000
@@ -93,12 +94,12 @@ class AnswerCache:
     whether the notes have its words at all, and the filters.
     """
 
-    def __init__(self, most: int = _ANSWERS, weigh: Callable[[Any], int] = lambda _: 1) -> None:
+    def __init__(self, most: int = _ANSWERS, weigh: Callable[..., int] = lambda _: 1) -> None:
         self._most = most
         self._weigh = weigh
         self._weight = 0
         self._revision = -1
-        self._known: dict[Hashable, Any] = {}
+        self._known: dict[Hashable, object] = {}
 
     def has(self, revision: int, key: Hashable) -> bool:
         return revision == self._revision and key in self._known
@@ -108,7 +109,7 @@ class AnswerCache:
             self._known.clear()
             self._revision, self._weight = revision, 0
         if key in self._known:
-            found: _Answer = self._known.pop(key)
+            found = cast(_Answer, self._known.pop(key))
         else:
             found = compute()
             self._weight += self._weigh(found)
@@ -126,9 +127,16 @@ class PassingRows(NamedTuple):
 
     @classmethod
     def of(cls, found: Sequence[int]) -> PassingRows:
-        """A few as a list; many as a string with a byte for each row of the corpus, which SQLite looks up."""
-        if len(found) <= _LISTED:
-            return cls("+chunks_fts.rowid IN (SELECT value FROM json_each(?))", json.dumps(list(found)))
+        return cls.listed(found) if len(found) <= _LISTED else cls.marked(found)
+
+    @classmethod
+    def listed(cls, found: Sequence[int]) -> PassingRows:
+        """As a list. A plus hides it from FTS5, which would start one search per row."""
+        return cls(f"+{_AMONG_ROWS}", json.dumps(list(found)))
+
+    @classmethod
+    def marked(cls, found: Sequence[int]) -> PassingRows:
+        """As a string with a byte for each row of the corpus, which SQLite looks up three times faster."""
         passing = bytearray(max(found))
         for row in found:
             passing[row - 1] = 1
@@ -165,8 +173,11 @@ class StoreSnapshot:
         self._passing = passing
         self._names = names
         self._weights = weights
+        self._matching: dict[Among, set[ChunkRow]] = {}
+        """The rows of the rankings so far: `which` need not look for them again."""
         by_field = (weights.heading, weights.text, weights.title, weights.grams)
-        self._bm25 = f"bm25(chunks_fts, 0, 0, {', '.join(map(repr, by_field))})"
+        bm25 = f"bm25(chunks_fts, 0, 0, {', '.join(map(repr, by_field))})"
+        self._scores = f"SELECT rowid AS row, {bm25} AS score FROM chunks_fts"
 
     @cached_property
     def revision(self) -> int:
@@ -201,29 +212,52 @@ class StoreSnapshot:
     ) -> list[Scored]:
         passing = None if newest is None else self._newest_that_pass(among)
         where, values = self._where(among, scored, leaving_out, passing)
-        found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
+        found = f"{self._scores} WHERE {where}"
         if newest is not None:
             found = f"SELECT row, score FROM ({found} ORDER BY rowid DESC LIMIT {int(newest)})"
-        key = ("rank", found, *values, limit)
 
         def compute() -> list[Scored]:
-            listed = self._listed(among, found, values, limit) if newest is None and scored is None else None
-            return self._ranked(found, values, limit) if listed is None else listed
+            listed = None
+            if newest is None and scored is None and not self._is_narrow(among):
+                listed = self._listed(among, limit, leaving_out)
+            if listed is not None:
+                return listed
+            ranked, total = self._ranked(found, values, limit)
+            if total is not None and newest is None and not leaving_out:
+                self._matches.get(self.revision, _count_key(among), lambda: total)
+            return ranked
 
-        return list(self._answers.get(self.revision, key, compute))
+        ranked = self._answers.get(self.revision, ("rank", found, *values, limit), compute)
+        if len(ranked) <= _LISTED:
+            self._matching[among] = {one.row for one in ranked}
+        return list(ranked)
 
-    def _listed(self, among: Among, found: str, values: Sequence[Value], limit: int) -> list[Scored] | None:
-        """The ranking of a common word by its top list; None if that does not reach so far."""
-        top = top_lists.of_word(self._connection, among.match, self._weights, self.collection())
-        if top is None:
+    def _listed(self, among: Among, limit: int, leaving_out: Sequence[ChunkRow] = ()) -> list[Scored] | None:
+        """The ranking of common words by their top lists; None if these do not reach so far."""
+        best = top_lists.candidates(
+            self._connection, among.match, self._weights, self.collection(), self.frequency
+        )
+        if best is None or len(best.rows) < limit:
             return None
-        within = f"{found} AND +chunks_fts.rowid IN (SELECT value FROM json_each(?))"
-        ranked = self._ranked(within, [*values, top.rows], limit)
-        if len(ranked) < limit:
-            return None
-        frequency = self.count(Among(match=among.match))
-        return (
-            ranked if top_lists.density(ranked[-1].bm25, self.collection(), frequency) > top.bound else None
+        only, candidates = PassingRows.of(best.rows)
+        values: list[Value] = [candidates]
+        if best.unlisted is not None:
+            only += " OR +chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
+            values.append(fts5(best.unlisted))
+        where, values = self._where(among, None, leaving_out, only=(only, values))
+        ranked, _ = self._ranked(f"{self._scores} WHERE {where}", values, limit)
+        return ranked if len(ranked) == limit and -ranked[-1].bm25 > best.bound else None
+
+    def _is_narrow(self, among: Among) -> bool:
+        """Whether a list has the few chunks that pass the filters: all of their matches are soon scored."""
+        others = replace(among.filters, shareable=False)
+        return others.active and (
+            len(others.doc_ids) == 1 or isinstance(self._passing_rows(among, others).value, str)
+        )
+
+    def _passing_rows(self, among: Among, others: SearchFilters) -> PassingRows:
+        return self._passing.get(
+            self.revision, _key_of(among), lambda: PassingRows.of(self.rows(Among(others, among.script)))
         )
 
     def _newest_that_pass(self, among: Among) -> PassingRows | None:
@@ -247,12 +281,14 @@ class StoreSnapshot:
         is_enough = len(passing) >= _PREVIEWED or len(found) < _LOOKED_AT
         return PassingRows.of(passing) if is_enough else None
 
-    def _ranked(self, found: str, values: Sequence[Value], limit: int) -> list[Scored]:
+    def _ranked(self, found: str, values: Sequence[Value], limit: int) -> tuple[list[Scored], int | None]:
+        """The best `limit` rows of a SELECT, and how many it has, if that are few."""
         with _raw_query_errors():
             ranked: list[tuple[ChunkRow, float]] = self._connection.execute(
                 f"{found} ORDER BY score LIMIT ?", [*values, limit + _TIES]
             ).fetchall()
-            if len(ranked) == limit + _TIES and ranked[limit - 1][1] == ranked[-1][1]:
+            total = len(ranked) if len(ranked) < limit + _TIES else None
+            if total is None and ranked[limit - 1][1] == ranked[-1][1]:
                 # More equal scores around the limit than were read: the chunk ids decide.
                 last = ranked[-1][1]
                 ranked = [one for one in ranked if one[1] < last]
@@ -270,7 +306,7 @@ class StoreSnapshot:
         if tied:
             ids = self.chunk_ids([row for row, score in ranked if score in tied])
             ranked.sort(key=lambda one: (one[1], ids.get(one[0], "")))
-        return [Scored(row, score) for row, score in ranked[:limit]]
+        return [Scored(row, score) for row, score in ranked[:limit]], total
 
     def count(
         self,
@@ -284,13 +320,14 @@ class StoreSnapshot:
         if among.match is None:
             chosen, values = _chosen(among)
             statement = f"SELECT count(*) FROM ({chosen})"
+        elif worst is None and leaving_out:
+            return self.count(among) - len(self.which(leaving_out, among))
         elif worst is None:
-            where, values = self._where(_folded(among), None, leaving_out)
-            statement = f"SELECT count(*) FROM chunks_fts WHERE {where}"
+            return self._matches.get(self.revision, _count_key(among), lambda: self._counted(among))
         else:
             where, values = self._where(among, scored, leaving_out)
-            scores = f"SELECT {self._bm25} AS score FROM chunks_fts WHERE {where}"
-            statement, values = f"SELECT count(*) FROM ({scores}) WHERE score <= ?", [*values, worst]
+            statement = f"SELECT count(*) FROM ({self._scores} WHERE {where}) WHERE score <= ?"
+            values = [*values, worst]
         with _raw_query_errors():
             return self._answers.get(
                 self.revision, (statement, *values), lambda: self._number(statement, values)
@@ -312,9 +349,8 @@ class StoreSnapshot:
 
     def better(self, among: Among, than: Scored, *, scored: Match | None = None) -> int:
         where, values = self._where(among, scored)
-        found = f"SELECT rowid AS row, {self._bm25} AS score FROM chunks_fts WHERE {where}"
         statement = (
-            f"SELECT count(*) FROM ({found}) WHERE score < ? OR "
+            f"SELECT count(*) FROM ({self._scores} WHERE {where}) WHERE score < ? OR "
             "(score = ? AND (SELECT chunk_id FROM chunks WHERE id = row) < ?)"
         )
         own = self.chunk_ids([than.row]).get(than.row, "")
@@ -532,12 +568,11 @@ class StoreSnapshot:
         statement = "SELECT word FROM words WHERE word IN (SELECT value FROM json_each(?)) AND seen > ?"
         # `seen` also counts removed chunks, so the candidates are counted again.
         count = "SELECT count(*) FROM (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ? LIMIT ?)"
-        revision = self.revision
         return {
             word
             for word in self._words(statement, (json.dumps(list(words)), least))
-            if self._answers.get(
-                revision, (count, word, least), partial(self._number, count, (fts5(Word(word)), least + 1))
+            if self._matches.get(
+                self.revision, (count, word), partial(self._number, count, (fts5(Word(word)), least + 1))
             )
             > least
         }
@@ -569,8 +604,24 @@ class StoreSnapshot:
     def _collection(self) -> Collection:
         return collection_of(self._connection)
 
-    def frequency(self, term: Term) -> int:
-        return self._number("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", [fts5(term)])
+    def frequency(self, match: Match) -> int:
+        return self.count(Among(match=match))
+
+    def _counted(self, among: Among) -> int:
+        """How many chunks match, from counts of parts of the match where these are known."""
+        among = _folded(among)
+        match = among.match
+        if isinstance(match, Not) and implies(match.without, match.part):
+            part, without = replace(among, match=match.part), replace(among, match=match.without)
+            return self.count(part) - self.count(without)
+        if isinstance(match, Any) and len(match.parts) == 2:
+            parts = [replace(among, match=part) for part in (*match.parts, All(match.parts))]
+            if sum(self._matches.has(self.revision, _count_key(part)) for part in parts) >= 2:
+                one, other, both = map(self.count, parts)
+                return one + other - both
+        where, values = self._where(among)
+        with _raw_query_errors():
+            return self._number(f"SELECT count(*) FROM chunks_fts WHERE {where}", values)
 
     def lengths(self, wanted: Sequence[ChunkRow]) -> Mapping[ChunkRow, int]:
         statement = "SELECT id, sz FROM chunks_fts_docsize WHERE id IN (SELECT value FROM json_each(?))"
@@ -649,16 +700,30 @@ class StoreSnapshot:
         return [array("q", _numbers(rows)) for rows in joined]
 
     def which(self, wanted: Sequence[ChunkRow], among: Among) -> set[ChunkRow]:
-        values: Sequence[Value]
-        if among.match is None:
+        if among == Among():  # a small table: no page of a chunk is read
+            statement = "SELECT id FROM chunks_fts_docsize WHERE id IN (SELECT value FROM json_each(?))"
+            values: Sequence[Value] = [json.dumps(list(wanted))]
+        elif among.match is None:
             statement, values = _chosen(among)
             statement += " AND c.id IN (SELECT value FROM json_each(?))"
+            values = [*values, json.dumps(list(wanted))]
         else:
-            where, values = self._where(_folded(among))
+            known = self._matching.get(among, set()).intersection(wanted)
+            wanted = [row for row in wanted if row not in known]
+            where, values = self._where(_folded(among), only=self._sought(wanted, among.match))
             statement = f"SELECT rowid FROM chunks_fts WHERE {where}"
-            statement += " AND +chunks_fts.rowid IN (SELECT value FROM json_each(?))"
-        found = self._connection.execute(statement, [*values, json.dumps(list(wanted))])
-        return {ChunkRow(row) for (row,) in found}
+            return known.union(row for (row,) in self._connection.execute(statement, values))
+        return {ChunkRow(row) for (row,) in self._connection.execute(statement, values)}
+
+    def _sought(self, wanted: Sequence[ChunkRow], match: Match) -> Condition:
+        """The condition that finds these rows soonest among the matches, by an estimate of their number."""
+        words = [one.text.lower() for one in terms(match) if isinstance(one, Word)]
+        seen = self.listed(words).values()
+        matches = (min if isinstance(match, All) else sum)(seen or (0,))
+        if len(wanted) * len(words) * _SEARCH < matches:
+            return _AMONG_ROWS, [json.dumps(list(wanted))]
+        found = PassingRows.marked(wanted) if matches > _MARKED and wanted else PassingRows.listed(wanted)
+        return found.condition, [found.value]
 
     def passes(self, wanted: Sequence[ChunkRow], filters: SearchFilters) -> bool:
         where, values = rows.predicate(filters)
@@ -673,6 +738,7 @@ class StoreSnapshot:
         scored: Match | None = None,
         leaving_out: Sequence[ChunkRow] = (),
         passing: PassingRows | None = None,
+        only: Condition | None = None,
     ) -> tuple[str, list[Value]]:
         """The condition on the full text. A plus hides a row list from FTS5: it would search once per row."""
         if among.match is None:
@@ -681,15 +747,16 @@ class StoreSnapshot:
         if scored is not None:
             where += " AND +chunks_fts.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
             parameters.append(fts5(among.match))
+        if only is not None:  # first, since few rows pass it
+            where += f" AND ({only[0]})"
+            parameters += only[1]
         if len(among.filters.doc_ids) == 1:  # FTS5 reads only this range; a note's rows are mostly neighbours
             own = "(SELECT {}(id) FROM chunks WHERE doc_id = ?)"
             where += f" AND chunks_fts.rowid BETWEEN {own.format('min')} AND {own.format('max')}"
             parameters += [among.filters.doc_ids[0]] * 2
         others = replace(among.filters, shareable=False)
         if others.active and len(others.doc_ids) != 1:
-            passing = passing or self._passing.get(
-                self.revision, _key_of(among), lambda: PassingRows.of(self.rows(Among(others, among.script)))
-            )
+            passing = passing or self._passing_rows(among, others)
             where += f" AND {passing.condition}"
             parameters.append(passing.value)
         elif others.active or among.script is not None:
@@ -716,6 +783,10 @@ class StoreSnapshot:
 
 def _key_of(among: Among) -> Hashable:
     return "passing", replace(among.filters, shareable=False), among.script
+
+
+def _count_key(among: Among) -> Hashable:
+    return "count", _folded(among)
 
 
 def word_parts(word: str, edits: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 `documents_by_time` lists the latest notes; `documents_by_path` has the paths of all notes side by side, for
 `path:`; `documents_by_odd_path` those that `path_globs` leaves to Python. `top_lists` has the best passages
-of each word that occurs in many (`top_lists.py`).
+of each stem that occurs in many (`top_lists.py`).
 """
 
 from __future__ import annotations

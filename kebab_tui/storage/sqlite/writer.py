@@ -405,6 +405,7 @@ class StoreWriter:
                 return
             if made is not None:
                 with self._transaction() as connection:
+                    connection.execute("DELETE FROM top_lists WHERE weights <> ?", made[1:2])
                     connection.execute("INSERT OR REPLACE INTO top_lists VALUES (?, ?, ?, ?, ?, ?)", made)
         self._may_need_lists = False
 
