@@ -187,7 +187,7 @@ class StoreSnapshot:
     def remote(self) -> bool:
         return False
 
-    def expect(self, forecast: Forecast) -> None:
+    def expect(self, forecast: Forecast, *, later: bool = False) -> None:
         pass
 
     def rank(
