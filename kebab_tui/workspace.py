@@ -435,11 +435,10 @@ class Workspace:
 
     def _searched_roots(self) -> list[tuple[SourceId, str]]:
         try:
-            with self._parts.index.reader.catalogue() as catalogue:
-                found = catalogue.sources(counted=False)
+            found = self._parts.index.reader.roots()
         except NotIndexedError:
             return []
-        return [(source.source_id, os.path.realpath(source.root)) for source in found]
+        return [(source, os.path.realpath(root)) for source, root in found]
 
     def check_folder(self, folder: str) -> None:
         """Raise if a folder is missing, unless it is a source already: sources may come back."""

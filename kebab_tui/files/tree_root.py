@@ -6,9 +6,12 @@ Every search sees such names: this module imports little and starts no program.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kebab_tui.domain.document import Source
-from kebab_tui.domain.versions import Version, VersionHealth, source_of
+
+if TYPE_CHECKING:
+    from kebab_tui.domain.versions import Version, VersionHealth
 
 SEPARATOR = "\x1f"
 _FRONT = f"/git{SEPARATOR}"
@@ -49,6 +52,8 @@ class TreeRoot:
 
 def version_of(source: Source, counts: tuple[int, int] = (0, 0)) -> Version:
     """A version as stored, not compared with its repository."""
+    from kebab_tui.domain.versions import Version, source_of  # a search never needs it
+
     notes, passages = counts
     parent, tree = source_of(source.source_id), TreeRoot.parse(source.root)
     health: VersionHealth = "ok" if source.state == "indexed" else "unfinished"

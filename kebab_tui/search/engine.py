@@ -202,10 +202,11 @@ class SearchEngine:
                 check_sources(parsed.filters.sources, known, begun=query.text if query.typing else "")
             typed, typing = query.text, query.typing
             filters = resolved(snapshot, filters, begun=typed if typing else "")
+            search = Search(snapshot, query, parsed, filters, limits, semantics, notices, typed=typed)
             if snapshot.remote:
-                from kebab_tui.search import forecast
-
-                snapshot.expect(forecast.of_words(parsed, typed, filters))
+                _expect(search)
+                if not query.exact:
+                    _expect_slips(search, self._knows_word)
             corrections: tuple[Correction, ...] = ()
             if not query.exact:
                 text, corrections = correct(
@@ -216,10 +217,13 @@ class SearchEngine:
                     query, parsed = replace(query, text=text), parse(text, now, typing=typing)
                     words = ", ".join(f"{one.searched} (for {one.typed})" for one in corrections)
                     notices = (*notices, Notice(CORRECTED, f"also searched: {words}"))
-            yield Search(
-                snapshot, query, parsed, filters, limits, semantics, notices,
-                typed=typed, corrections=corrections,
-            )  # fmt: skip
+                    search = Search(
+                        snapshot, query, parsed, filters, limits, semantics, notices,
+                        typed=typed, corrections=corrections,
+                    )  # fmt: skip
+                    if snapshot.remote:
+                        _expect(search, later=True)
+            yield search
 
     def respelled(self, text: str) -> list[tuple[str, str]]:
         """The corrected parts of a query, each with the query that has them.
@@ -307,6 +311,33 @@ class SearchEngine:
             corrected=query.text if search.corrections else "",
             vector_share=share,
         )
+
+
+def _expect(search: Search, *, later: bool = False) -> None:
+    """Ask for what the words of a query need, and begin to search the vectors."""
+    from kebab_tui.search import forecast
+
+    query, semantics = search.query, search.semantics
+    page = query.offset, query.k
+    words = forecast.of_words(search.parsed, query.text, search.filters, typing=query.typing, page=page)
+    search.snapshot.expect(replace(words, by_meaning=semantics is not None), later=later)
+    if semantics is not None:
+        from kebab_tui.search import hybrid, semantic
+
+        encoded = semantic.encode(search, semantics)
+        if not isinstance(encoded, Notice):
+            (semantic if query.mode == "vector" else hybrid).begin(search, encoded)
+
+
+def _expect_slips(search: Search, knows_word: KnowsWord) -> None:
+    """Ask for the words that may be meant by those that no note has, in one trip."""
+    from kebab_tui.search import typos
+
+    slips = typos.forecast(
+        search.typed, search.parsed.tokens, search.snapshot, knows_word, typing=search.query.typing
+    )
+    if slips is not None:
+        search.snapshot.expect(slips)
 
 
 def _by_words(notice: Notice) -> Notice:

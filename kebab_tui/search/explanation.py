@@ -32,6 +32,7 @@ from kebab_tui.search.ports import (
     BEST_PART,
     FieldCounts,
     FieldWeights,
+    Forecast,
     NearestSentence,
     Snapshot,
 )
@@ -199,8 +200,15 @@ def explain(
     snapshot = search.snapshot
     matching = [one for one in answer.page if one.phrases and one.detail.lexical_rank is not None]
     bm25: dict[ChunkRow, Explanation] = {}
-    for phrases in {one.phrases for one in matching}:  # those of partial matches are others
-        rows = [one.row for one in matching if one.phrases == phrases]
+    groups = {  # the phrases of partial matches are others
+        phrases: [one.row for one in matching if one.phrases == phrases]
+        for phrases in {one.phrases for one in matching}
+    }
+    if snapshot.remote:
+        found = tuple((term, tuple(rows)) for phrases, rows in groups.items() for term in phrases)
+        snapshot.expect(Forecast(occurrences=found), later=True)
+    filtered = count_filtered(search)
+    for phrases, rows in groups.items():
         bm25 |= explain_lexical(snapshot, phrases, rows, weights)
     cosines = {one.evidence.row: one.evidence.cosine for one in answer.fused}
     read = {} if answer.encoded is None else snapshot.embedded_texts([hit.row for hit in response.hits])
@@ -232,7 +240,7 @@ def explain(
         replace(one, evidence=one.evidence._replace(chunk_id=ids.get(one.evidence.row, "")))
         for one in answer.fused
     )
-    explained = ExplainedResponse(response, tuple(hits), candidates, None, count_filtered(search))
+    explained = ExplainedResponse(response, tuple(hits), candidates, None, filtered)
     if answer.fusion is None:
         return _with_sentences(explained)
     return with_fusion(explained, candidates, answer.fusion)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kebab_tui.domain.hit import Notice, RetrievalDetail, ScoreKind
-from kebab_tui.domain.ids import DocId
+from kebab_tui.domain.ids import ChunkRow, DocId
 from kebab_tui.search import lexical, match_tree, name_leg
 from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Search
 from kebab_tui.search.bm25 import normalised
@@ -37,12 +37,15 @@ DEPTH = 300
 def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answer:
     """The page `query.offset .. query.offset + query.k` of the list."""
     query, limits, watch = search.query, search.limits, search.watch
-    searching = None
-    if not (query.strict or match_tree.exclusions(search.parsed.terms)):
-        with watch.stage("meaning"):
-            searching = NearestSearch(search, encoded, Among(search.filters), DEPTH)
+    searching = begin(search, encoded)
     with watch.stage("words") as stage:
-        words = lexical.leg(search, DEPTH)
+        lexical_query = lexical.prepare(search)
+    if searching is None:
+        with watch.stage("meaning"):
+            among = lexical.admitted(search, lexical_query)
+            searching = NearestSearch(search, encoded, among, DEPTH)
+    with watch.stage("words") as stage:
+        words = lexical.leg(search, DEPTH, lexical_query)
         stage.kept = len(words.found)
     settings = options.fusion(encoded.text, query)
     if words.found and match_tree.is_one_word(search.parsed):
@@ -53,8 +56,6 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
             named = name_leg.find(search, words.phrases)
             stage.kept = len(named)
     with watch.stage("meaning") as stage:
-        if searching is None:
-            searching = NearestSearch(search, encoded, lexical.admitted(search, words.lexical_query), DEPTH)
         legs = searching.legs()
         # Some vector is near even to nonsense. If nothing else is found, the distant hits are kept.
         floor = encoded.semantics.floor
@@ -95,6 +96,8 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
         )  # fmt: skip
     total = len(kept)
     dropped = len(fused) - len(kept)
+    if search.snapshot.remote and words.further:
+        _expect_page(search, words, fused, [one.row for one in page], end - len(kept))
     if words.further:
         with watch.stage("further") as stage:
             more, count, without_limits = _further(search, words, fused, end - len(kept), settings)
@@ -114,6 +117,28 @@ def find(search: Search, encoded: EncodedQuery, options: HybridOptions) -> Answe
         fused=tuple(fused),
         fusion=settings,
     )
+
+
+def begin(search: Search, encoded: EncodedQuery) -> NearestSearch | None:
+    """Search the vectors, unless the words decide which of them."""
+    if search.query.strict or match_tree.exclusions(search.parsed.terms):
+        return None
+    with search.watch.stage("meaning"):
+        return NearestSearch(search, encoded, Among(search.filters), DEPTH)
+
+
+def _expect_page(
+    search: Search, words: LexicalLeg, pool: Sequence[Fused], page: Sequence[ChunkRow], missing: int
+) -> None:
+    """Ask for the passages of the page, and for the matches behind the pool, in one trip."""
+    from kebab_tui.search import forecast  # a search on this machine needs none
+
+    tiers = [tier.wanted for tier in words.further]
+    out = [one.evidence.row for one in pool]
+    if missing > 0:
+        rankings = forecast.of_rankings(tiers, missing + len(out), search.filters)
+        search.snapshot.expect(rankings, later=True)
+    search.snapshot.expect(forecast.of_page(page, tiers, out, search.filters, search.limits))
 
 
 def gather(

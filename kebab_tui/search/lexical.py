@@ -27,7 +27,7 @@ FIRST_ANSWER = 1_000
 Rows = Sequence[ChunkRow]
 
 _UNFINISHED = 48
-_COMMON = 16
+COMMON = 16
 
 
 class Tier(NamedTuple):
@@ -84,12 +84,15 @@ def find(search: Search, *, first_answer: bool = False) -> Answer:
     """The page `query.offset .. query.offset + query.k` of the ranking."""
     query, limits = search.query, search.limits
     tiers = _tiers(search, first_answer)
-    if search.snapshot.remote and not first_answer:
-        _expect(search, [tier.wanted for tier in tiers], query.offset + query.k)
     if first_answer and search.parsed.raw is None:
         return _newest(search, tiers)
+    if search.snapshot.remote:
+        wanted = [tier.wanted for tier in tiers]
+        _expect(search, wanted, query.offset + query.k + name_leg.MOST_EXACT, by_name=True)
     ranked = named = _named(search, tiers)
     rows, total = [one.row for one in named], len(named)
+    if search.snapshot.remote:
+        _expect_page(search, tiers, rows)
     for tier in tiers:
         with search.watch.stage(tier.name) as stage:
             found, size = listed(search, tier, query.offset + query.k - total, rows)
@@ -142,6 +145,9 @@ def _named(search: Search, tiers: Sequence[Tier]) -> list[Ranked]:
 def _newest(search: Search, tiers: Sequence[Tier]) -> Answer:
     """A first answer from the newest matches; the full ranking replaces it."""
     query, limits = search.query, search.limits
+    if search.snapshot.remote:
+        wanted = [tier.wanted for tier in tiers if not tier.relaxed]
+        _expect(search, wanted, query.offset + query.k, by_name=True, newest=FIRST_ANSWER)
     ranked = _named(search, tiers)
     rows = [one.row for one in ranked]
     for tier in tiers:
@@ -167,9 +173,8 @@ def _numbered(tier: Tier, found: Sequence[Scored], after: int) -> list[Ranked]:
     return numbered
 
 
-def leg(search: Search, depth: int) -> LexicalLeg:
+def leg(search: Search, depth: int, lexical_query: LexicalQuery) -> LexicalLeg:
     """OR ranking: measured to fuse better than AND first."""
-    lexical_query = prepare(search)
     strict, loose = lexical_query.strict, lexical_query.relaxed or lexical_query.strict
     if strict is None or loose is None:
         return LexicalLeg(lexical_query)
@@ -191,11 +196,38 @@ def leg(search: Search, depth: int) -> LexicalLeg:
 
 
 def _expect(
-    search: Search, wanted: Sequence[Expression], limit: int, strict: Expression | None = None
+    search: Search,
+    wanted: Sequence[Expression],
+    limit: int,
+    strict: Expression | None = None,
+    *,
+    by_name: bool = False,
+    newest: int | None = None,
 ) -> None:
     from kebab_tui.search import forecast  # a search on this machine needs none
 
-    search.snapshot.expect(forecast.of_rankings(wanted, limit, search.filters, strict))
+    # The names of a corrected query are asked in the same trip.
+    is_known = by_name and search.query.rerank is not False and not search.corrections
+    notes = name_leg.exact(search) if is_known else ()
+    similar = None
+    if strict is not None and search.query.rerank:
+        similar = name_leg.similar_to(search, [term for one in wanted for term in one.phrases])
+    rankings = forecast.of_rankings(wanted, limit, search.filters, strict, similar, newest, notes)
+    search.snapshot.expect(rankings)
+
+
+def _expect_page(search: Search, tiers: Sequence[Tier], named: Rows) -> None:
+    """Ask for the passages of the page, and what there is to count, in one trip."""
+    from kebab_tui.search import forecast  # as above
+
+    first, end = search.query.offset, search.query.offset + search.query.k
+    rows, counted = list(named), []
+    for tier in tiers:
+        found = _rank(search, tier.wanted, end - len(rows), leaving_out=named)
+        if len(found) >= end - len(rows):
+            counted.append(tier.wanted)
+        rows += [one.row for one in found]
+    search.snapshot.expect(forecast.of_page(rows[first:end], counted, named, search.filters, search.limits))
 
 
 def admitted(search: Search, lexical_query: LexicalQuery) -> Among:
@@ -213,7 +245,7 @@ def prepare(search: Search, first_answer: bool = False) -> LexicalQuery:
     prefix = match_tree.unfinished_word(parsed) if query.typing else None
     unfinished = instead = None
     if prefix is not None and first_answer:
-        instead = snapshot.common_words(prefix, _COMMON) or None
+        instead = snapshot.common_words(prefix, COMMON) or None
     if prefix is not None and instead is None:
         unfinished = snapshot.unfinished(prefix, _UNFINISHED)
     begun = None

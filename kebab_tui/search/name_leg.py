@@ -21,7 +21,7 @@ from kebab_tui.domain.tokens import stem
 from kebab_tui.search import match_tree
 from kebab_tui.search.answer import Search
 from kebab_tui.search.bm25 import inverse_document_frequency
-from kebab_tui.search.match import Prefix, Term, any_of
+from kebab_tui.search.match import Match, Prefix, Term, any_of
 from kebab_tui.search.ports import Among, NamedNote
 from kebab_tui.search.query_language import merge, text_without
 from kebab_tui.search.words import SHORTEST_UNFINISHED, STOP_WORDS, name_terms
@@ -30,7 +30,7 @@ MOST_EXACT = 3
 """How many notes with the query as their name come first."""
 _NAMESAKES = 50
 _SIMILAR = 30
-_TAGGED = 20
+TAGGED = 20
 _COMMON_WEIGHT = 1.0
 """Of a word in so many passages that counting them would take long."""
 _LEAST_MATCH = 0.2
@@ -77,30 +77,42 @@ def find(search: Search, terms: Sequence[Term]) -> dict[DocId, NameEvidence]:
     found = {note.doc: NameEvidence(note.row, 1.0, exact=number) for number, note in enumerate(first, 1)}
     text = _typed(search)
     in_part: list[DocId] = []
-    if _TAG.fullmatch(text):
-        tagged = merge(search.filters, SearchFilters(facet_filters(TAG, "all", [text])))
-        rows, _ = search.snapshot.browse(tagged, _TAGGED, 0)
-        chunks = search.snapshot.hydrate(rows)
+    if (tagged := of_tag(text, search.filters)) is not None:
+        rows, _ = search.snapshot.browse(tagged, TAGGED, 0)
+        notes = search.snapshot.notes_of(rows)
         for row in rows:
-            if (doc := chunks[row].document.doc_id) not in found:
+            if (doc := notes[row]) not in found:
                 found[doc] = NameEvidence(row, 1.0)
                 in_part.append(doc)
-    wanted = _content(name_terms(text)) if text else {}
-    if wanted and terms:
+    if (match := similar_to(search, terms)) is not None:
         prefix = match_tree.unfinished_word(search.parsed) if search.query.typing else None
-        if prefix is not None and len(prefix) >= SHORTEST_UNFINISHED:
-            terms = (*terms, Prefix(prefix))  # the keyword leg may have read it as a whole word
-        similar = search.snapshot.names_with(any_of(tuple(dict.fromkeys(terms))), search.filters, _SIMILAR)
-        weights = _rarities(search, wanted) if similar else {}
+        similar = search.snapshot.names_with(match, search.filters, _SIMILAR)
+        weights = _rarities(search, _content(name_terms(text))) if similar else {}
         for note in similar:
             if note.doc not in found:
-                match, is_part = _match(note, weights, prefix)
-                if match >= _LEAST_MATCH:
-                    found[note.doc] = NameEvidence(note.row, match)
+                likeness, is_part = _match(note, weights, prefix)
+                if likeness >= _LEAST_MATCH:
+                    found[note.doc] = NameEvidence(note.row, likeness)
                     in_part += [note.doc] if is_part else []
     if len(in_part) <= _MOST_IN_PART:
         found |= {doc: found[doc]._replace(partial=number) for number, doc in enumerate(in_part, 1)}
     return found
+
+
+def similar_to(search: Search, terms: Sequence[Term]) -> Match | None:
+    """What the names of notes are searched for, if the keyword leg searches for `terms`."""
+    text = _typed(search)
+    if not (terms and text and name_terms(text)):
+        return None
+    prefix = match_tree.unfinished_word(search.parsed) if search.query.typing else None
+    if prefix is not None and len(prefix) >= SHORTEST_UNFINISHED:
+        terms = (*terms, Prefix(prefix))  # the keyword leg may have read it as a whole word
+    return any_of(tuple(dict.fromkeys(terms)))
+
+
+def of_tag(text: str, filters: SearchFilters) -> SearchFilters | None:
+    """The notes that have the tag, if the text is one."""
+    return merge(filters, SearchFilters(facet_filters(TAG, "all", [text]))) if _TAG.fullmatch(text) else None
 
 
 def _typed(search: Search) -> str:

@@ -115,6 +115,25 @@ class Ranking(NamedTuple):
     limit: int
     scored: Match | None = None
     strict: Match | None = None
+    newest: int | None = None
+
+
+class Counted(NamedTuple):
+    """A call of `count` to come."""
+
+    among: Among
+    scored: Match | None = None
+    leaving_out: tuple[ChunkRow, ...] = ()
+    worst: float | None = None
+
+
+class Browsed(NamedTuple):
+    """A call of `browse` to come."""
+
+    filters: SearchFilters
+    limit: int
+    offset: int
+    without: tuple[Match, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +144,22 @@ class Forecast:
     words: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
     """Words to complete."""
+    begun: tuple[tuple[str, int], ...] = ()
+    """What `common_words` will be asked."""
+    alike: tuple[tuple[str, int], ...] = ()
     names: tuple[str, ...] = ()
     """Keys of names."""
     filters: SearchFilters = SearchFilters()
     rankings: tuple[Ranking, ...] = ()
+    counts: tuple[Counted, ...] = ()
+    browsed: tuple[Browsed, ...] = ()
     similar: Match | None = None
     """What `names_with` will look for."""
+    by_meaning: bool = False
+    """Whether cosines will be asked of what is found."""
+    passages: tuple[ChunkRow, ...] = ()
+    """What will be hydrated."""
+    occurrences: tuple[tuple[Term, tuple[ChunkRow, ...]], ...] = ()
 
 
 class Snapshot(Protocol):
@@ -139,8 +168,8 @@ class Snapshot(Protocol):
         """Whether questions travel to a server, so that a forecast helps."""
         ...
 
-    def expect(self, forecast: Forecast) -> None:
-        """Read what the forecast says in one trip, if remote."""
+    def expect(self, forecast: Forecast, *, later: bool = False) -> None:
+        """Ask for what the forecast says in one trip, if remote; `later`: in the next one."""
         ...
 
     @property

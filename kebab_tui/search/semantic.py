@@ -15,7 +15,7 @@ from kebab_tui.domain.hit import Notice, RetrievalDetail
 from kebab_tui.domain.text import has_hangul, is_korean
 from kebab_tui.search import lexical, match_tree
 from kebab_tui.search.answer import Answer, EncodedQuery, Ranked, Search
-from kebab_tui.search.ports import Among, Near, Script, Semantics, Snapshot
+from kebab_tui.search.ports import Among, Counted, Forecast, Near, Script, Semantics, Snapshot
 from kebab_tui.search.query_language import ParsedQuery, text_without
 
 _UNREAD = frozenset({"filter_key", "filter_value", "negation", "operator", "unknown_key"})
@@ -53,6 +53,8 @@ def find(search: Search, encoded: EncodedQuery) -> Answer:
         among = Among(search.filters) if search.filters.active else None
         if query.strict or match_tree.exclusions(search.parsed.terms):
             among = lexical.admitted(search, lexical.prepare(search))
+        if snapshot.remote and among is not None:
+            snapshot.expect(Forecast(counts=(Counted(among),)))
         near = _nearest(snapshot, encoded, wanted, among)
         everything = len(near)
         if everything == wanted:
@@ -76,6 +78,14 @@ def find(search: Search, encoded: EncodedQuery) -> Answer:
 
 def _score(near: Near) -> float:
     return max(near.cosine, 0.0)
+
+
+def begin(search: Search, encoded: EncodedQuery) -> None:
+    """Search the vectors, unless the words decide which of them."""
+    if not (search.query.strict or match_tree.exclusions(search.parsed.terms)):
+        among = Among(search.filters) if search.filters.active else None
+        depth = search.query.offset + search.query.k + 1
+        encoded.semantics.index.begin(encoded.vector, depth, [among])
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from kebab_tui.domain.hit import Correction
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import edits
 from kebab_tui.search.lexer import QueryToken
-from kebab_tui.search.match import Match, Prefix, Term, Word, any_of
-from kebab_tui.search.ports import Among, Snapshot
+from kebab_tui.search.match import Match, Prefix, Term, Word, any_of, terms
+from kebab_tui.search.ports import Among, Forecast, Snapshot
 from kebab_tui.search.query_language import MAX_WORDS, Leaf
 from kebab_tui.search.words import PARTICLES, compounds, grams_phrase, unit, whole_word, without_ending
 
@@ -88,6 +88,27 @@ def correct(
     return "".join([*pieces, text[at:]]), tuple(corrections)
 
 
+def forecast(
+    text: str, tokens: Sequence[QueryToken], snapshot: Snapshot, knows_word: KnowsWord, *, typing: bool
+) -> Forecast | None:
+    """What `correct` is going to ask for the unknown words; None if there are none."""
+    speller = _Speller(snapshot, knows_word, False, is_short_query=True)
+    found: list[Forecast] = []
+    for token in [token for token in tokens if token.role == "word"][:MAX_WORDS]:
+        _, word, particle, _ = _core(unicodedata.normalize("NFC", text[token.start : token.end]))
+        if not word.isascii():
+            found += speller.expected_hangul(word)
+        elif speller.is_unknown(word.lower(), typing and token.end == len(text)):
+            found.append(speller.expected_latin(word, particle))
+    if not found:
+        return None
+    return Forecast(
+        tuple(dict.fromkeys(term for one in found for term in one.terms)),
+        tuple(dict.fromkeys(word for one in found for word in one.words)),
+        alike=tuple(one for each in found for one in each.alike),
+    )
+
+
 def _core(typed: str) -> tuple[str, str, str, str]:
     """The marks before a plain word, the word, the particle of a Latin word, and the marks after it.
 
@@ -128,13 +149,45 @@ class _Speller:
         words = self.snapshot.common_words(beginning, _MOST_CHECKED if self.filters.shareable else 1)
         return [word for word in words if not self.filters.shareable or self.has(Word(word))][:1]
 
+    def is_unknown(self, word: str, unfinished: bool) -> bool:
+        """Whether a Latin word is looked up."""
+        if not _SHORTEST <= len(word) <= _LONGEST or self.has(Word(word)):
+            return False
+        return not (unfinished and self.begun(word)) and not self.knows_word(word, unfinished)
+
+    def expected_latin(self, typed: str, particle: str) -> Forecast:
+        """What `latin` is going to ask."""
+        from kebab_tui.domain.keyboard import hangul_keys
+
+        word = typed.lower()
+        slips = tuple(_slips(word))
+        hangul = "" if particle else hangul_keys(typed) or ""
+        other = unit(Leaf(hangul, "word")) if len(hangul) > 1 else None
+        layout = () if other is None else terms(other)
+        alike = ((word, 2),) if len(word) >= _TWO_SLIPS else ()
+        return Forecast((*layout, *map(Word, slips)), slips, alike=alike)
+
+    def expected_hangul(self, typed: str) -> list[Forecast]:
+        """What `hangul` is going to ask first."""
+        from kebab_tui.domain.keyboard import keys_of, neighbours
+
+        if not typed or len(typed) > _LONGEST or typed[1:] in PARTICLES or self._has_hangul(typed):
+            return []
+        found: list[Term] = [Word(keys_of(typed).lower())]
+        for word in dict.fromkeys((typed, without_ending(typed))):
+            if not _SHORTEST_HANGUL <= len(word) <= _LONGEST_HANGUL:
+                continue
+            for at in self._places(word):
+                for other in neighbours(word[at]):
+                    changed = word[:at] + other + word[at + 1 :]
+                    found += [_pair(changed, pair) for pair in (at - 1, at) if 0 <= pair < len(word) - 1]
+                    found.append(Prefix(changed, _NOT_GRAMS))
+            found += [Prefix(one, _NOT_GRAMS) for one in _swapped(word)]
+        return [Forecast(tuple(found))]
+
     def latin(self, typed: str, particle: str, *, unfinished: bool) -> str | None:
         word = typed.lower()
-        if not _SHORTEST <= len(word) <= _LONGEST or self.has(Word(word)):
-            return None
-        if unfinished and self.begun(word):
-            return None
-        if self.knows_word(word, unfinished):
+        if not self.is_unknown(word, unfinished):
             return None
         self.lookups += 1
         if not particle and (hangul := self._other_layout(typed)):
@@ -169,7 +222,10 @@ class _Speller:
 
     def _first_indexed(self, ranked: Sequence[str]) -> str | None:
         """The list of words may name some that no note has any more."""
-        return next((one for one in ranked[:_MOST_CHECKED] if self.has(Word(one))), None)
+        ranked = ranked[:_MOST_CHECKED]
+        if self.snapshot.remote and ranked:
+            self.snapshot.expect(Forecast(tuple(map(Word, ranked))))
+        return next((one for one in ranked if self.has(Word(one))), None)
 
     def hangul(self, typed: str) -> str | None:
         if not typed or len(typed) > _LONGEST or typed[1:] in PARTICLES or self._has_hangul(typed):
@@ -213,29 +269,34 @@ class _Speller:
     def _nearest_hangul(self, word: str) -> str | None:
         from kebab_tui.domain.keyboard import neighbours  # as above
 
+        for at in self._places(word):
+            changed = [word[:at] + other + word[at + 1 :] for other in neighbours(word[at])]
+            beside = [pair for pair in (at - 1, at) if 0 <= pair < len(word) - 1]
+            there = [one for one in changed if all(self._has_pair(one, pair) for pair in beside)]
+            if found := self._best_hangul(word, there):
+                return found
+        return self._best_hangul(word, _swapped(word))
+
+    def _places(self, word: str) -> list[int]:
+        """The syllables that are tried, the likeliest first."""
         missing = [at for at in range(len(word) - 1) if not self._has_pair(word, at)]
         # The slip is next to every pair of syllables that no note has; likely no pair beside it is there.
         places = [at for at in range(len(word)) if all(pair in (at - 1, at) for pair in missing)]
         places.sort(
             key=lambda at: sum(0 <= pair < len(word) - 1 and pair not in missing for pair in (at - 1, at))
         )
-        for at in places[:_MOST_PLACES]:
-            changed = [word[:at] + other + word[at + 1 :] for other in neighbours(word[at])]
-            beside = [pair for pair in (at - 1, at) if 0 <= pair < len(word) - 1]
-            there = [one for one in changed if all(self._has_pair(one, pair) for pair in beside)]
-            if found := self._best_hangul(word, there):
-                return found
-        swapped = (word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(len(word) - 1))
-        return self._best_hangul(word, [one for one in swapped if one != word])
+        return places[:_MOST_PLACES]
 
     def _has_pair(self, word: str, at: int) -> bool:
-        return self.has(grams_phrase((word[at : at + 2],)))
+        return self.has(_pair(word, at))
 
     def _best_hangul(self, word: str, found: Sequence[str]) -> str | None:
         """The most frequent of the words that may be searched instead of `word`."""
         if word == without_ending(word):
             found = [one for one in found if one == without_ending(one)]
         spelled = {one: grams_phrase((one,)) for one in found if self.has(Prefix(one, _NOT_GRAMS))}
+        if self.snapshot.remote and spelled:
+            self.snapshot.expect(Forecast((*spelled.values(), *map(whole_word, spelled))))
         if len(word) <= _ONLY_NAMES:
             spelled = {one: whole_word(one) for one in spelled}
         if len(word) <= _ONLY_NAMES or not self.is_short_query or word.endswith(_INFLECTED):
@@ -252,6 +313,16 @@ class _Speller:
         if self.filters.shareable:
             return self.snapshot.count(Among(self.filters, match=term))
         return self.snapshot.frequency(term)
+
+
+def _pair(word: str, at: int) -> Term:
+    return grams_phrase((word[at : at + 2],))
+
+
+def _swapped(word: str) -> list[str]:
+    """The Hangul word with two neighbours swapped."""
+    swapped = (word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(len(word) - 1))
+    return [one for one in swapped if one != word]
 
 
 # Slips in Latin words

@@ -18,7 +18,7 @@ from kebab_tui.search.answer import Answer, Ranked, Search
 from kebab_tui.search.bm25 import normalised
 from kebab_tui.search.match import parse_raw
 from kebab_tui.search.match_tree import Expression, excluded_alone
-from kebab_tui.search.ports import Among
+from kebab_tui.search.ports import Among, Browsed, Forecast
 
 if TYPE_CHECKING:
     from kebab_tui.search.explanation import ExplainedHit
@@ -126,9 +126,9 @@ def count_filtered(search: Search) -> Filtered | None:
     if not search.filters.chosen:
         return None
 
-    def count(filters: SearchFilters) -> int:
+    def own(filters: SearchFilters) -> SearchFilters:
         own = search.filters
-        filters = replace(
+        return replace(
             filters,
             within=own.within,
             scope=own.scope,
@@ -136,11 +136,19 @@ def count_filtered(search: Search) -> Filtered | None:
             shareable=own.shareable,
             version_ids=own.version_ids,
         )
+
+    alone = [(name, own(one)) for name, one in _single_filters(search.filters)]
+    every, together = own(SearchFilters()), own(search.filters)
+    if search.snapshot.remote:
+        counted = (every, *(one for _, one in alone), together)
+        search.snapshot.expect(Forecast(browsed=tuple(Browsed(one, 0, 0) for one in counted)))
+
+    def count(filters: SearchFilters) -> int:
         return search.snapshot.browse(filters, 0, 0)[1]
 
-    notes = count(SearchFilters())
-    dropped = tuple((name, notes - count(alone)) for name, alone in _single_filters(search.filters))
-    return Filtered(notes, count(search.filters), dropped)
+    notes = count(every)
+    dropped = tuple((name, notes - count(one)) for name, one in alone)
+    return Filtered(notes, count(together), dropped)
 
 
 def _single_filters(filters: SearchFilters) -> Iterator[tuple[str, SearchFilters]]:

@@ -249,6 +249,10 @@ class Reader(Corpus, Protocol):
 
     def catalogue(self) -> AbstractContextManager[Catalogue]: ...
 
+    def roots(self) -> list[tuple[SourceId, str]]:
+        """The folder of each source but removed ones; a cold search asks for no more of the catalogue."""
+        ...
+
     def vectors(self, model: str) -> AbstractContextManager[ChangeFeed]: ...
 
     def close(self) -> None:

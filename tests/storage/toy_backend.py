@@ -340,7 +340,7 @@ class _Snapshot:
     def remote(self) -> bool:
         return False
 
-    def expect(self, forecast: Forecast) -> None:
+    def expect(self, forecast: Forecast, *, later: bool = False) -> None:
         pass
 
     def rank(
@@ -844,6 +844,10 @@ class _Reader:
     def catalogue(self) -> Iterator[_Catalogue]:
         with self._reading() as store:
             yield _Catalogue(store)
+
+    def roots(self) -> list[tuple[SourceId, str]]:
+        with self.catalogue() as catalogue:
+            return [(one.source_id, one.root) for one in catalogue.sources(counted=False)]
 
     @contextlib.contextmanager
     def vectors(self, model: str) -> Iterator[_Feed]:

@@ -28,7 +28,8 @@ _RETRY_S = 0.5
 _QUICK_S = 0.25
 """A server that refuses connections so quickly may be tried by every search."""
 _OPTIONS = {
-    "standard_conforming_strings": "on", "jit": "off", "join_collapse_limit": "4", "hnsw.ef_search": "400",
+    "standard_conforming_strings": "on", "jit": "off", "join_collapse_limit": "4", "work_mem": "32MB",
+    "hnsw.ef_search": "1000", "hnsw.iterative_scan": "relaxed_order",
     "max_parallel_workers_per_gather": "0", "default_transaction_read_only": "on",
 }  # fmt: skip
 _SETTINGS = " ".join(f"-c {name}={value}" for name, value in _OPTIONS.items())
@@ -63,6 +64,13 @@ class Answer(NamedTuple):
     missing: dict[int, str]
 
 
+class Pending(NamedTuple):
+    """Statements on their way. `finish` waits for the rows; `abandon`: nobody is going to."""
+
+    finish: Callable[[], Answer]
+    abandon: Callable[[], None]
+
+
 class Node:
     """One server, and its idle connections."""
 
@@ -84,10 +92,10 @@ class Line:
         self.connection = connection
         self.path = ""
         """The search path that was set last."""
+        self._is_busy = False
         status = connection.info.parameter_status("default_transaction_read_only")
         self.is_pooled = status != "on"
         """Whether a pooler swallowed the settings: then each exchange is a transaction that sets them."""
-        self._left = 0
         self._results: list[Rows] = []
         self.error: psycopg.Error | None = None
 
@@ -99,7 +107,7 @@ class Line:
         for sql in statements:
             conn.send_query_params(sql.encode(), None, result_format=pq.Format.BINARY)
         conn.pipeline_sync()
-        self._left, self._results, self.error = len(statements), [], None
+        self._is_busy, self._results, self.error = True, [], None
 
     def read(self) -> bool:
         """Take in what has arrived; whether it is all."""
@@ -111,6 +119,7 @@ class Line:
                 continue
             status = result.status
             if status == pq.ExecStatus.PIPELINE_SYNC:
+                self._is_busy = False
                 return True
             if status == pq.ExecStatus.TUPLES_OK:
                 transformer = Transformer(self.connection)
@@ -125,6 +134,10 @@ class Line:
     def flush(self) -> bool:
         """Whether there is still something to write."""
         return self.connection.pgconn.flush() == 1
+
+    def is_ready(self) -> bool:
+        """Whether it can send, after the answers that nobody waited for."""
+        return not self._is_busy or (not self.flush() and self.read())
 
     @property
     def results(self) -> list[Rows]:
@@ -141,8 +154,8 @@ class Cluster:
         self.deadline_s = deadline_s
         self.on_missing = on_missing
         self.nodes: list[Node] = []
-        self.exchanges = 0
-        """Round trips so far, for tests and figures."""
+        self.exchanges = self.beside = 0
+        """Round trips so far, for tests and figures; and those that were begun beside one of them."""
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
         self._closed = threading.Event()
@@ -162,14 +175,18 @@ class Cluster:
             line.close()
 
     def ask(self, statements: Sequence[Statement], path: str) -> Answer:
-        return self.begin(statements, path)()
+        return self.begin(statements, path).finish()
 
-    def begin(self, statements: Sequence[Statement], path: str) -> Callable[[], Answer]:
-        """Send at once; the function waits for the rows. `path`: the search path for the names of tables."""
+    def begin(self, statements: Sequence[Statement], path: str, *, beside: bool = False) -> Pending:
+        """Send at once. `path`: the search path for the names of tables.
+
+        `beside`: while other statements are on their way.
+        """
         end = time.monotonic() + self.deadline_s
         with self._lock:
             nodes = self.nodes if not all(one.first for one in statements) else self.nodes[:1]
-            self.exchanges += 1
+            self.beside += beside
+            self.exchanges += not beside
         numbers = {
             node.number: [i for i, one in enumerate(statements) if not one.first or node.number == 0]
             for node in nodes
@@ -195,7 +212,7 @@ class Cluster:
                 raise self.missing_error(exchange.missing)
             return Answer(rows, exchange.missing)
 
-        return finish
+        return Pending(finish, exchange.abandon)
 
     def missing_error(self, missing: Mapping[int, str]) -> ShardError:
         names = [self._name(number) for number in missing]
@@ -242,8 +259,8 @@ class Cluster:
                     stale, node.idle = node.idle, []
                 else:
                     stale = []
-                    if node.idle:
-                        found[node] = node.idle.pop()
+                    if line := self._idle_line(node, stale):
+                        found[node] = line
             for line in stale:
                 line.close()
             if node in found:
@@ -266,6 +283,21 @@ class Cluster:
                 else:
                     missing[node.number] = node.problem or opened
         return found
+
+    def _idle_line(self, node: Node, stale: list[Line]) -> Line | None:
+        """A connection that nobody uses; broken ones are `stale`."""
+        for line in list(reversed(node.idle)):
+            try:
+                if line.is_ready() and line.error is None:
+                    node.idle.remove(line)
+                    return line
+                is_broken = line.error is not None
+            except psycopg.Error:
+                is_broken = True
+            if is_broken:
+                node.idle.remove(line)
+                stale.append(line)
+        return None
 
     def _open(self, node: Node) -> Line | str:
         start = time.monotonic()
@@ -327,6 +359,7 @@ class _Exchange:
         self.missing: dict[int, str] = {}
         self.broken: list[int] = []
         """Servers whose connection was lost, not too late."""
+        self._is_abandoned = False
 
     def send(self, line: Line, statements: list[str], path: str) -> None:
         before: list[str] = []
@@ -350,6 +383,8 @@ class _Exchange:
         return f"SELECT {', '.join(calls)}"
 
     def wait(self) -> None:
+        if self._is_abandoned:
+            raise RuntimeError("the session of these statements has ended")
         tried, self.broken = bool(self.broken), []
         with selectors.DefaultSelector() as selector:
             for line in self._open:
@@ -357,8 +392,8 @@ class _Exchange:
                     line.connection.pgconn.socket, selectors.EVENT_READ | selectors.EVENT_WRITE, line
                 )
             while self._open:
-                left = self._end - time.monotonic()
-                ready = selector.select(left) if left > 0 else []
+                # Past the deadline, what has arrived is still taken: another line may have cost the time.
+                ready = selector.select(max(0.0, self._end - time.monotonic()))
                 if not ready:
                     break
                 for key, events in ready:
@@ -379,6 +414,13 @@ class _Exchange:
             line.close()
             reason = f"no answer within {self._cluster.deadline_s:g} s"
             self.missing[line.node.number] = self._cluster.failed(line.node, reason, quick=False)
+
+    def abandon(self) -> None:
+        """Nobody waits: the connections are used again once their answers have come."""
+        self._is_abandoned = bool(self._open)
+        for line in self._open:
+            self._cluster.give_back(line)
+        self._open.clear()
 
     def _finish(self, line: Line) -> None:
         asked = self._open.pop(line)

@@ -137,6 +137,15 @@ def matched(
 ) -> str:
     """A SELECT of the rows that match, once each; with `scores`, also their raw bm25 as `s`."""
     tree = _refused(match)
+    if isinstance(tree, Not) and not within and (apart := _apart(tree)):
+        # Such a group may have a word that most passages have: a join begins with its rarest one.
+        rest = tuple(one for one in _alternatives(tree.without) if one not in apart)
+        found = matched(
+            Not(tree.part, Any(rest) if len(rest) > 1 else rest[0]) if rest else tree.part,
+            index, scored=scored, scores=scores,
+        )  # fmt: skip
+        out = " UNION ALL ".join(f"SELECT x.row FROM ({matched(one, index)}) x" for one in apart)
+        return f"SELECT w.row{', w.s' if scores else ''} FROM ({found}) w WHERE w.row NOT IN ({out})"
     wanted = _leaves(tree)
     scored_tree = tree if scored is None else _refused(scored)
     parts = _scored(scored_tree, None) if scores else []
@@ -151,8 +160,8 @@ def matched(
         return f"SELECT row{score} FROM ({selects[0]}) l0"
     # A join looks each word up by passage; a phrase it would look for again and again.
     are_words = all(len(leaf.tokens) == 1 and not leaf.prefix for leaf in leaves)
-    is_flat = isinstance(tree, All) and not any(isinstance(one, Any | All | Not) for one in tree.parts)
-    if scored is None and is_flat and are_words:
+    is_flat = _is_flat(tree)
+    if scored is None and is_flat and are_words and not within:  # of few rows, the union is quick in any plan
         score = ""
         if scores:
             by_leaf = {leaf: _weighted(f"l{i}.", index) for leaf, i in number.items()}
@@ -177,6 +186,26 @@ def matched(
         score = f", {_add(shares)} AS s"
     having = "" if _is_any_of_all(tree, leaves) else f" HAVING {_holds(tree, number)}"
     return f"SELECT row{score} FROM ({union}) u GROUP BY row{having}"
+
+
+def _is_flat(match: Match) -> bool:
+    return isinstance(match, All) and not any(isinstance(one, Any | All | Not) for one in match.parts)
+
+
+def _alternatives(match: Match) -> tuple[Match, ...]:
+    return match.parts if isinstance(match, Any) else (match,)
+
+
+def _apart(tree: Not) -> list[Match]:
+    """The excluded groups of words that need words beside the wanted ones."""
+    wanted = set(_leaves(tree.part))
+    return [
+        one
+        for one in _alternatives(tree.without)
+        if _is_flat(one)
+        and not wanted.issuperset(leaves := _leaves(one))
+        and all(len(leaf.tokens) == 1 and not leaf.prefix for leaf in leaves)
+    ]
 
 
 def leaves_of(match: Match) -> list[Leaf]:

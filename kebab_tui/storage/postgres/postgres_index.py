@@ -23,6 +23,7 @@ from kebab_tui.storage.postgres.snapshot import PostgresSnapshot
 
 if TYPE_CHECKING:
     from kebab_tui.domain.document import Source
+    from kebab_tui.domain.ids import SourceId
     from kebab_tui.storage.ports import (
         Finding,
         Holder,
@@ -53,11 +54,12 @@ class PostgresReader:
         if current is not None:
             yield current
             return
-        self._local.session = Session(self._fleet)
+        session = self._local.session = Session(self._fleet)
         try:
-            yield self._local.session
+            yield session
         finally:
             self._local.session = None
+            session.close()
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[PostgresSnapshot]:
@@ -68,6 +70,10 @@ class PostgresReader:
     def catalogue(self) -> Iterator[PostgresCatalogue]:
         with self.session() as session:
             yield PostgresCatalogue(session)
+
+    def roots(self) -> list[tuple[SourceId, str]]:
+        with self.session() as session:
+            return [(one.source_id, one.root) for one in session.sources().values()]
 
     @contextlib.contextmanager
     def vectors(self, model: str) -> Iterator[PostgresFeed]:
@@ -97,6 +103,11 @@ class PostgresIndex:
     def round_trips(self) -> int:
         """So far, for tests and figures."""
         return self._cluster.exchanges
+
+    @property
+    def round_trips_beside(self) -> int:
+        """Scans of vectors that were begun with another trip."""
+        return self._cluster.beside
 
     def forget_answers(self) -> None:
         """Ask the servers again, for tests and figures."""

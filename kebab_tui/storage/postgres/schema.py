@@ -153,7 +153,6 @@ _INDEXES = (
     ("facet", "(kind, folded, doc_id)"),
     ("facet", "(doc_id, ordinal)"),
     ("posting", _WORDS),
-    ("posting", "(row)"),
     ("name_posting", _WORDS),
     ("vec", "(row)"),
     ("embedded", "(row)"),

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import cache
 
 import numpy as np
 
 from kebab_tui.domain.ids import ChunkRow
 from kebab_tui.search.ports import Among, Near, PartCosines, Vector
 from kebab_tui.storage.ports import PendingCount, PendingText, VectorCount
-from kebab_tui.storage.postgres.cluster import Rows
+from kebab_tui.storage.postgres.cluster import Rows, Statement
 from kebab_tui.storage.postgres.filter_sql import passing
 from kebab_tui.storage.postgres.match_sql import array, matched, passages
-from kebab_tui.storage.postgres.session import Session
-from kebab_tui.storage.postgres.snapshot import STATISTICS
+from kebab_tui.storage.postgres.session import STATISTICS, Session
 from kebab_tui.vectors.segment import Codes, exact_cosines, part_cosines, validated_query
 from kebab_tui.vectors.sync import Opened
 
@@ -28,7 +28,6 @@ _ROUNDING = 1e-5
 _HEAD = 4
 """Bytes of a halfvec before its numbers."""
 _INDEX = passages((1.0, 1.0, 1.0, 1.0))
-_PARTS = "SELECT row, part, emb FROM vec WHERE row = ANY({}) ORDER BY row, part"
 
 
 class PostgresVectors:
@@ -60,9 +59,11 @@ class PostgresVectors:
             return _vectors(session, self._model)
 
     def nearest(self, query: Vector, k: int, among: Among | None = None) -> list[Near]:
-        return self.begin(query, k, [among])()[0]
+        with self._reading():
+            return self.begin(query, k, [among])()[0]
 
     def begin(self, query: Vector, k: int, among: Sequence[Among | None]) -> Callable[[], list[list[Near]]]:
+        """A search that was begun before its words were known is not begun again."""
         valid = validated_query(query, self._dims)
         if k <= 0:
             return lambda: [[] for _ in among]
@@ -70,8 +71,10 @@ class PostgresVectors:
             if not _fits(session, self._model):
                 return lambda: [[] for _ in among]
             session.codes = {} if session.codes is None else session.codes
-            statements = [self._scan(session, valid, k + _SLACK, one) for one in among]
-            finish = session.begin(statements)
+            statements = tuple(self._scan(session, valid, _fetched(k), one) for one in among)
+            if statements not in session.scans:
+                session.scans[statements] = cache(session.begin(statements))
+            finish = session.scans[statements]
 
             def found() -> list[list[Near]]:
                 with self._reading() as session:
@@ -86,30 +89,33 @@ class PostgresVectors:
     def _best(
         self, session: Session, query: Vector, k: int, among: Among | None, found: list[Rows]
     ) -> list[Near]:
-        fetched = k + _SLACK
+        fetched = _fetched(k)
         while True:
             rows = [row for shard in found for row in shard]
             best: dict[int, float] = {}
             if rows:
                 codes = _codes([row[1] for row in rows])
                 session.is_hangul |= {row[0]: row[3] for row in rows}
+                session.chunk_ids |= {row[0]: row[4] for row in rows}
                 for (row, *_), cosine in zip(rows, exact_cosines(codes, query).tolist(), strict=True):
                     best[row] = max(cosine, best.get(row, -2.0))
             ordered = sorted(best.items(), key=lambda one: (-one[1], one[0]))[:k]
             full = [shard for shard in found if len(shard) == fetched]
             # What was not fetched is at most as near as the last of its shard.
             reach = max((-shard[-1][2] for shard in full), default=-2.0) + _ROUNDING
-            if not full or (len(ordered) == k and ordered[-1][1] > reach) or session.copy.facts.approximate:
+            is_enough = session.copy.facts.approximate or (ordered and ordered[-1][1] > reach)
+            if not full or (len(ordered) == k and is_enough):
                 return [Near(ChunkRow(row), cosine) for row, cosine in ordered]
             fetched *= 2
             found = session.ask(self._scan(session, query, fetched, among))
 
     def _scan(self, session: Session, query: Vector, limit: int, among: Among | None) -> str:
-        numbers = f"'[{','.join(map(repr, query.tolist()))}]'"
-        distance = f"v.emb::vector({self._dims}) <#> {numbers}::vector({self._dims})"
-        if session.copy.facts.approximate:
-            distance = f"v.emb <#> {numbers}::halfvec({self._dims})"
+        distance = f"v.emb <#> {_literal(query, self._dims)}"
+        if session.likely_copy.facts.approximate:
             session.approximate = True
+        else:  # PostgreSQL rounds the query to half precision: what is left is added
+            rest = query - query.astype(np.float16)
+            distance = f"({distance}) + (v.emb <#> {_literal(rest, self._dims)})"
         where = []
         if among is not None and among.script is not None:
             where.append("v.hangul" if among.script == "hangul" else "NOT v.hangul")
@@ -121,10 +127,13 @@ class PostgresVectors:
             f"NOT EXISTS (SELECT 1 FROM ({matched(excluded, _INDEX)}) x WHERE x.row = v.row)"
             for excluded in (among.without if among is not None else ())
         ]
-        return (
-            f"SELECT v.row, v.emb, {distance} AS d, v.hangul FROM vec v WHERE "
-            f"{' AND '.join(where) or 'true'} "
+        nearest = (
+            f"SELECT v.ctid, {distance} AS d FROM vec v WHERE {' AND '.join(where) or 'true'} "
             f"ORDER BY d LIMIT {int(limit)}"
+        )
+        return (  # codes are wide: they are read of the nearest alone
+            f"SELECT v.row, v.emb, n.d, v.hangul, c.chunk_id FROM ({nearest}) n "
+            "JOIN vec v ON v.ctid = n.ctid JOIN chunk c ON c.row = v.row ORDER BY n.d"
         )
 
     def cosines(self, query: Vector, rows: Sequence[ChunkRow]) -> Mapping[ChunkRow, float]:
@@ -134,7 +143,7 @@ class PostgresVectors:
             if not _fits(session, self._model):
                 return {}
             session.codes = {} if session.codes is None else session.codes
-            session.fetch_codes(rows=rows)
+            session.fetch_codes(rows)
             read = [(row, code) for row in rows for code in session.codes[row]]
         found: dict[ChunkRow, float] = {}
         if read:
@@ -147,12 +156,10 @@ class PostgresVectors:
         with self._reading() as session:
             if not _fits(session, self._model):
                 return None
-            read = session.all(_PARTS.format(array([row], "bigint")))
-        return (
-            part_cosines(_codes([one[2] for one in read]), validated_query(query, self._dims))
-            if read
-            else None
-        )
+            session.codes = {} if session.codes is None else session.codes
+            session.fetch_codes([row])
+            read = session.codes[row]
+        return part_cosines(_codes(read), validated_query(query, self._dims)) if read else None
 
 
 class PostgresFeed:
@@ -166,8 +173,9 @@ class PostgresFeed:
         return self._session.copy.facts.revision
 
     def all(self) -> Iterator[tuple[int, bytes]]:
-        if _vectors(self._session, self._model):
-            for rows in self._session.ask("SELECT row, emb FROM vec WHERE part = 0 ORDER BY row LIMIT 1"):
+        if _fits(self._session, self._model):
+            self._session.expect([Statement(STATISTICS)], later=True)
+            for rows in self._session.ask("SELECT row, emb FROM vec WHERE part = 0 LIMIT 1"):
                 yield from ((row, _plain(emb)) for row, emb in rows)
 
     def change_count(self, revision: int) -> int | None:
@@ -197,7 +205,7 @@ class PostgresFeed:
         return set()
 
     def pending_count(self, *, fully: bool = False) -> PendingCount:
-        chunks = sum(row[0] for row in self._session.all(STATISTICS))
+        chunks = self._session.totals()[0]
         missing = chunks - _vectors(self._session, self._model)
         return PendingCount(missing, missing)
 
@@ -206,19 +214,28 @@ class PostgresFeed:
         return VectorCount(number, number)
 
 
+def _fetched(k: int) -> int:
+    """How many vectors are read for the `k` nearest passages, some of which have several."""
+    return k + k // 2 + _SLACK
+
+
 def _fits(session: Session, model: str) -> bool:
     """Whether the vectors of the copy are of this model."""
-    return session.copy.facts.fingerprint == model
+    return session.likely_copy.facts.fingerprint == model
 
 
 def _vectors(session: Session, model: str) -> int:
-    return sum(row[3] for row in session.all(STATISTICS)) if _fits(session, model) else 0
+    return session.totals()[3] if _fits(session, model) else 0
 
 
 def _codes(vectors: Sequence[bytes]) -> Codes:
     """Halfvecs as they come over the wire."""
     joined = b"".join(one[_HEAD:] for one in vectors)
     return np.frombuffer(joined, ">f2").astype(np.float16).reshape(len(vectors), -1)
+
+
+def _literal(vector: Vector, dims: int) -> str:
+    return f"'[{','.join(map(repr, vector.tolist()))}]'::halfvec({dims})"
 
 
 def _plain(vector: bytes) -> bytes:

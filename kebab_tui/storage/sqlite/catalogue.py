@@ -9,16 +9,19 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kebab_tui.domain.document import Chunk, Document, DocumentState, Fingerprint, OtherFiles, Source, Trust
 from kebab_tui.domain.facets import FACETS
 from kebab_tui.domain.ids import DocId, SourceId
 from kebab_tui.domain.query import SearchFilters
 from kebab_tui.domain.text import display_path
-from kebab_tui.storage.ports import Figures, IndexRun, KnownFile, VersionNote
 from kebab_tui.storage.sqlite import rows, schema, version_rows
 from kebab_tui.storage.sqlite.connection import meta_value
 from kebab_tui.storage.sqlite.rows import Value
+
+if TYPE_CHECKING:
+    from kebab_tui.storage.ports import Figures, IndexRun, KnownFile, VersionNote
 
 _DOCUMENTS_FROM = "FROM documents d JOIN sources s USING (source_id) WHERE s.use <> 'removed' AND"
 _DOCUMENTS = f"SELECT {rows.DOCUMENT_COLUMNS} {_DOCUMENTS_FROM}"
@@ -79,6 +82,8 @@ class StoreCatalogue:
         return found
 
     def _known(self, condition: str, *values: str | bytes | int) -> dict[bytes, KnownFile]:
+        from kebab_tui.storage.ports import KnownFile  # a search never needs it
+
         known = {}
         for row in self._connection.execute(f"{_KNOWN} {condition}", values):
             path, doc_id, content_hash, made_by, state, reason, checked_ns, flags, *stamp = row
@@ -243,6 +248,8 @@ class StoreCatalogue:
         return None if model is None else str(model)
 
     def runs(self, limit: int) -> list[IndexRun]:
+        from kebab_tui.storage.ports import IndexRun
+
         statement = "SELECT kind, started_ns, finished_ns, report FROM runs ORDER BY run_id DESC LIMIT ?"
         return [
             IndexRun(kind, started, finished, json.loads(report))
@@ -250,6 +257,8 @@ class StoreCatalogue:
         ]
 
     def figures(self) -> Figures:
+        from kebab_tui.storage.ports import Figures
+
         states = dict(self._connection.execute("SELECT state, count(*) FROM documents GROUP BY state"))
         meta = dict(self._connection.execute("SELECT key, value FROM meta"))
         signature, made_by = str(meta["fts_signature"]), str(meta.get("made_by", ""))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kebab_tui.domain.errors import StoreDamagedError
-from kebab_tui.domain.ids import ChunkRow
+from kebab_tui.domain.ids import ChunkRow, SourceId
 from kebab_tui.domain.interruption import is_superseded
 from kebab_tui.domain.text import PARTS_VERSION
 from kebab_tui.own_files import Stamp, stamp_of
@@ -76,6 +77,11 @@ class StoreReader:
 
         with self._transaction() as connection:
             yield StoreCatalogue(connection)
+
+    def roots(self) -> list[tuple[SourceId, str]]:
+        statement = "SELECT source_id, root FROM sources WHERE use <> 'removed' ORDER BY added_ns, source_id"
+        with self._transaction() as connection:
+            return [(SourceId(source), os.fsdecode(root)) for source, root in connection.execute(statement)]
 
     @contextlib.contextmanager
     def vectors(self, model: str) -> Iterator[VectorSource]:

@@ -198,7 +198,7 @@ class StoreSnapshot:
     def remote(self) -> bool:
         return False
 
-    def expect(self, forecast: Forecast) -> None:
+    def expect(self, forecast: Forecast, *, later: bool = False) -> None:
         pass
 
     def rank(

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kebab_tui.domain.ids import DocId, SourceId
-from kebab_tui.storage.ports import VersionNote
 from kebab_tui.storage.sqlite import rows
+
+if TYPE_CHECKING:
+    from kebab_tui.storage.ports import VersionNote
 
 _NOTES = (
     "SELECT v.doc_id, v.version, v.blob, d.raw_path, d.source_id, d.content_hash, d.made_by, d.state, "
@@ -41,6 +44,8 @@ _COPY_VECTORS = (
 
 
 def notes_of(connection: sqlite3.Connection, versions: Sequence[SourceId]) -> list[VersionNote]:
+    from kebab_tui.storage.ports import VersionNote  # a search never needs it
+
     found = connection.execute(_NOTES, (rows.as_json(versions),))
     return [
         VersionNote(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Literal, Protocol
@@ -13,7 +15,7 @@ import pytest
 from kebab_tui.domain.errors import KebabError
 from kebab_tui.domain.hit import SearchResponse
 from kebab_tui.domain.ids import ChunkRow
-from kebab_tui.domain.query import SearchQuery
+from kebab_tui.domain.query import SearchMode, SearchQuery
 from kebab_tui.settings.settings import IndexSettings, Settings
 from kebab_tui.storage.ports import CopyProgress
 from kebab_tui.storage.postgres.postgres_index import PostgresIndex
@@ -129,6 +131,82 @@ def test_a_frozen_shard_costs_its_deadline_once(cluster: list[Server], opened: O
         cluster[1].thaw()
     until_equal(partial, expected)
     until_equal(strict, expected)
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_a_server_that_dies_in_the_middle_of_a_search(
+    cluster: list[Server], opened: Opener, mode: SearchMode
+) -> None:
+    """It is frozen first, so that statements are surely on their way to it."""
+    strict, partial = opened(cluster[0].url()), opened(cluster[0].url(), "partial")
+    query = SearchQuery(QUERIES[0], mode)
+    expected = [(hit.row, hit.score) for hit in strict.search(query).hits]
+    assert [(hit.row, hit.score) for hit in partial.search(query).hits] == expected
+    for workspace in (strict, partial):
+        index = workspace._parts.index
+        assert isinstance(index, PostgresIndex)
+        index.forget_answers()
+        before = index.round_trips
+        cluster[1].freeze()
+        try:
+            with ThreadPoolExecutor(1) as beside:
+                searching = beside.submit(workspace.search, query)
+                while index.round_trips == before:
+                    time.sleep(0.001)
+                cluster[1].kill()
+                if workspace is strict:
+                    with pytest.raises(KebabError) as error:
+                        searching.result()
+                    assert "shard 2 of 3" in error.value.message
+                else:
+                    response = searching.result()
+                    assert response.hits and missing(response)[0].startswith("2 of 3 shards: ")
+        finally:
+            cluster[1].start()
+        end = time.monotonic() + 60
+        while True:
+            with contextlib.suppress(KebabError):
+                index.forget_answers()
+                if [(hit.row, hit.score) for hit in workspace.search(query).hits] == expected:
+                    break
+            assert time.monotonic() < end, "the answers stay different"
+            time.sleep(0.1)
+
+
+def test_a_frozen_shard_costs_a_search_by_both_its_deadline_once(
+    cluster: list[Server], opened: Opener
+) -> None:
+    partial = opened(cluster[0].url(), "partial")
+    partial.search(SearchQuery("warm up", "hybrid"))
+    cluster[2].freeze()
+    try:
+        start = time.monotonic()
+        response = partial.search(SearchQuery(QUERIES[1], "hybrid"))
+        spent = time.monotonic() - start
+        assert response.mode == "hybrid" and missing(response)[0].startswith("2 of 3 shards: ")
+        assert DEADLINE_S * 0.9 <= spent < 2 * DEADLINE_S, "words and vectors wait at the same time"
+    finally:
+        cluster[2].thaw()
+    until_equal(partial, answers(opened(cluster[0].url())))
+
+
+def test_a_reader_that_was_idle_for_several_copies_searches_the_present_one(
+    cluster: list[Server], opened: Opener, tmp_path: Path
+) -> None:
+    vault = Vault(tmp_path)
+    cluster[0].sql("CREATE DATABASE idle")
+    url = cluster[0].url("idle")
+    with closing(vault.workspace):
+        vault.write("note0.md", "alpha\n")
+        vault.ingest()
+        vault.workspace.publish(url)
+        reader = opened(url)
+        assert len(reader.search(SearchQuery("alpha", "lexical")).hits) == 1
+        for number in range(1, 4):  # the first copy is dropped
+            vault.write(f"note{number}.md", "alpha\n")
+            vault.ingest()
+            vault.workspace.publish(url)
+        assert len(reader.search(SearchQuery("alpha", "lexical")).hits) == 4
 
 
 def test_a_restart_between_two_searches_is_not_noticed(cluster: list[Server], opened: Opener) -> None:
