@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import structs
 from textual import events
+from textual._context import visible_screen_stack
 from textual.app import App
 from textual.keys import _character_to_key
 from textual.message import Message
@@ -221,7 +222,8 @@ def is_answered(app: KebabApp) -> bool:
 
 
 def painted(app: Any) -> str:
-    """The text of the screen, line by line."""
+    """The text of the screen, line by line, with the screens behind it, as Textual paints it."""
+    visible_screen_stack.set(app._background_screens)
     strips = app.screen._compositor.render_strips()
     return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
