@@ -232,8 +232,13 @@ class VectorSearch:
 
     def counts(self, card: ModelCard, *, fully: bool = False) -> tuple[PendingCount, int]:
         """What has no vector yet, and the number of all chunks. `fully`: looks at each of them."""
-        with self._reader.snapshot() as snapshot, self._reader.vectors(card.fingerprint) as source:
-            return source.pending_count(fully=fully), snapshot.collection().chunks
+        with self._reader.vectors(card.fingerprint) as source:
+            pending = source.pending_count(fully=fully)
+            if fully:
+                with self._reader.catalogue() as catalogue:
+                    return pending, catalogue.figures().chunks
+            with self._reader.snapshot() as snapshot:  # the full text knows its size, unless it is damaged
+                return pending, max(snapshot.collection().chunks, pending.chunks)
 
     def damaged(self) -> int:
         """The number of chunks whose vector in the database is damaged."""
