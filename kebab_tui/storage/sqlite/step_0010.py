@@ -15,7 +15,7 @@ NAME = "0010_scale"
 TABLES = f"""
 CREATE INDEX documents_by_time ON documents(mtime_ns, doc_id);
 CREATE INDEX documents_by_path ON documents(path COLLATE NOCASE, doc_id);
-CREATE INDEX documents_by_odd_path ON documents(doc_id) WHERE {ODD};
+CREATE INDEX documents_by_odd_path ON documents(doc_id, path) WHERE {ODD};
 CREATE TABLE top_lists(
   word TEXT PRIMARY KEY,
   weights TEXT NOT NULL,
