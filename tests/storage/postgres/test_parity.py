@@ -125,7 +125,16 @@ def _explained(here: Workspace, query: SearchQuery) -> ExplainedResponse:
     return timeless(here.explain(query))
 
 
-@pytest.mark.parametrize("mode", SEARCH_MODES)
+@pytest.mark.parametrize(
+    ("shared", "mode"),
+    [
+        pytest.param(1, "lexical", id="1 server-lexical"),
+        pytest.param(1, "vector", id="1 server-vector", marks=pytest.mark.more),
+        pytest.param(1, "hybrid", id="1 server-hybrid", marks=pytest.mark.more),
+        *(pytest.param(3, mode, id=f"3 servers-{mode}") for mode in SEARCH_MODES),
+    ],
+    indirect=["shared"],
+)
 def test_every_form_of_a_query_has_the_same_hits_and_explanations(
     here: Workspace, there: Workspace, mode: SearchMode
 ) -> None:
