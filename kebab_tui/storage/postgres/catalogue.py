@@ -18,7 +18,7 @@ from kebab_tui.storage.postgres import schema
 from kebab_tui.storage.postgres.cluster import Rows
 from kebab_tui.storage.postgres.filter_sql import conditions
 from kebab_tui.storage.postgres.match_sql import UP, array, literal
-from kebab_tui.storage.postgres.session import Session
+from kebab_tui.storage.postgres.read_session import ReadSession
 from kebab_tui.storage.postgres.snapshot import CHUNK, DOCUMENT
 from kebab_tui.storage.sqlite import rows as local_rows
 
@@ -33,7 +33,7 @@ _KNOWN = (
 class PostgresCatalogue:
     """Valid while its session lasts."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ReadSession) -> None:
         self._session = session
 
     def sources(self, *, counted: bool = True) -> list[Source]:

@@ -57,17 +57,17 @@ class Statement(NamedTuple):
     first: bool = False
 
 
-class Answer(NamedTuple):
+class ShardRows(NamedTuple):
     """The rows of each statement by shard. `missing`: the numbers of shards that did not answer."""
 
     rows: list[dict[int, Rows]]
     missing: dict[int, str]
 
 
-class Pending(NamedTuple):
+class PendingRows(NamedTuple):
     """Statements on their way. `finish` waits for the rows; `abandon`: nobody is going to."""
 
-    finish: Callable[[], Answer]
+    finish: Callable[[], ShardRows]
     abandon: Callable[[], None]
 
 
@@ -78,13 +78,13 @@ class Node:
         self.number = number
         self.parameters = parameters
         self.place = location_of(parameters).removeprefix("postgresql://")
-        self.idle: list[Line] = []
+        self.idle: list[ServerConnection] = []
         self.problem = ""
         """Why it is not asked at present."""
         self.retrying = False
 
 
-class Line:
+class ServerConnection:
     """A connection to a server, used by one thread at a time."""
 
     def __init__(self, node: Node, connection: psycopg.Connection[Any]) -> None:
@@ -174,10 +174,10 @@ class Cluster:
         for line in gone:
             line.close()
 
-    def ask(self, statements: Sequence[Statement], path: str) -> Answer:
+    def ask(self, statements: Sequence[Statement], path: str) -> ShardRows:
         return self.begin(statements, path).finish()
 
-    def begin(self, statements: Sequence[Statement], path: str, *, beside: bool = False) -> Pending:
+    def begin(self, statements: Sequence[Statement], path: str, *, beside: bool = False) -> PendingRows:
         """Send at once. `path`: the search path for the names of tables.
 
         `beside`: while other statements are on their way.
@@ -195,7 +195,7 @@ class Cluster:
         for node, line in self._lines(nodes, end, exchange.missing).items():
             exchange.send(line, [statements[i].sql for i in numbers[node.number]], path)
 
-        def finish() -> Answer:
+        def finish() -> ShardRows:
             exchange.wait()
             # A connection that was idle may have died with its server: once more, on a new one.
             broken = [self.nodes[number] for number in exchange.broken if number < len(self.nodes)]
@@ -210,9 +210,9 @@ class Cluster:
                     rows[i][number] = found
             if exchange.missing and self.on_missing == "fail":
                 raise self.missing_error(exchange.missing)
-            return Answer(rows, exchange.missing)
+            return ShardRows(rows, exchange.missing)
 
-        return Pending(finish, exchange.abandon)
+        return PendingRows(finish, exchange.abandon)
 
     def missing_error(self, missing: Mapping[int, str]) -> ShardError:
         names = [self._name(number) for number in missing]
@@ -249,9 +249,9 @@ class Cluster:
 
     def _lines(
         self, nodes: Iterable[Node], end: float, missing: dict[int, str], *, fresh: bool = False
-    ) -> dict[Node, Line]:
+    ) -> dict[Node, ServerConnection]:
         """A connection to each server; a new one if `fresh`. Those that fail are `missing`."""
-        found: dict[Node, Line] = {}
+        found: dict[Node, ServerConnection] = {}
         to_open = []
         for node in nodes:
             with self._lock:
@@ -278,13 +278,13 @@ class Cluster:
                 if not future.done():  # it goes on, and keeps the connection for later
                     missing[node.number] = self.failed(node, "no answer", quick=False)
                     future.add_done_callback(lambda done, node=node: self._late(node, done.result()))  # type: ignore[misc]
-                elif isinstance(opened := future.result(), Line):
+                elif isinstance(opened := future.result(), ServerConnection):
                     found[node] = opened
                 else:
                     missing[node.number] = node.problem or opened
         return found
 
-    def _idle_line(self, node: Node, stale: list[Line]) -> Line | None:
+    def _idle_line(self, node: Node, stale: list[ServerConnection]) -> ServerConnection | None:
         """A connection that nobody uses; broken ones are `stale`."""
         for line in list(reversed(node.idle)):
             try:
@@ -299,20 +299,20 @@ class Cluster:
                 stale.append(line)
         return None
 
-    def _open(self, node: Node) -> Line | str:
+    def _open(self, node: Node) -> ServerConnection | str:
         start = time.monotonic()
         try:
-            line = Line(node, connect(node.parameters, self.deadline_s, settings=_SETTINGS))
+            line = ServerConnection(node, connect(node.parameters, self.deadline_s, settings=_SETTINGS))
         except psycopg.Error as error:
             return self.failed(node, reason_of(error), quick=time.monotonic() - start < _QUICK_S)
         node.problem = ""
         return line
 
-    def _late(self, node: Node, opened: Line | str) -> None:
-        if isinstance(opened, Line):
+    def _late(self, node: Node, opened: ServerConnection | str) -> None:
+        if isinstance(opened, ServerConnection):
             self.give_back(opened)
 
-    def give_back(self, line: Line) -> None:
+    def give_back(self, line: ServerConnection) -> None:
         with self._lock:
             if line.node in self.nodes:
                 line.node.idle.append(line)
@@ -334,7 +334,7 @@ class Cluster:
         closed = self._closed
         while not closed.wait(_RETRY_S):
             try:
-                line = Line(node, connect(node.parameters, self.deadline_s, settings=_SETTINGS))
+                line = ServerConnection(node, connect(node.parameters, self.deadline_s, settings=_SETTINGS))
                 line.connection.execute("SELECT 1")
             except psycopg.Error:
                 continue
@@ -353,7 +353,7 @@ class _Exchange:
     def __init__(self, cluster: Cluster, end: float) -> None:
         self._cluster = cluster
         self._end = end
-        self._open: dict[Line, slice] = {}
+        self._open: dict[ServerConnection, slice] = {}
         """Each line, and which of the statements sent were asked for."""
         self.results: dict[int, list[Rows]] = {}
         self.missing: dict[int, str] = {}
@@ -361,7 +361,7 @@ class _Exchange:
         """Servers whose connection was lost, not too late."""
         self._is_abandoned = False
 
-    def send(self, line: Line, statements: list[str], path: str) -> None:
+    def send(self, line: ServerConnection, statements: list[str], path: str) -> None:
         before: list[str] = []
         if line.is_pooled:
             before = ["BEGIN READ ONLY", self._settings(path)]
@@ -397,7 +397,7 @@ class _Exchange:
                 if not ready:
                     break
                 for key, events in ready:
-                    line = cast(Line, key.data)
+                    line = cast(ServerConnection, key.data)
                     try:
                         if events & selectors.EVENT_WRITE and not line.flush():
                             selector.modify(key.fileobj, selectors.EVENT_READ, line)
@@ -422,7 +422,7 @@ class _Exchange:
             self._cluster.give_back(line)
         self._open.clear()
 
-    def _finish(self, line: Line) -> None:
+    def _finish(self, line: ServerConnection) -> None:
         asked = self._open.pop(line)
         if line.error is None:
             self.results[line.node.number] = line.results[asked]
@@ -446,7 +446,7 @@ class _Exchange:
         self._open.clear()
         raise translated(error, line.node.place)
 
-    def _lose(self, line: Line, reason: str, *, again: bool = False) -> None:
+    def _lose(self, line: ServerConnection, reason: str, *, again: bool = False) -> None:
         self._open.pop(line, None)
         line.close()
         number = line.node.number
@@ -474,7 +474,7 @@ def connect(parameters: Parameters, timeout_s: float, *, settings: str = "") -> 
     except psycopg.OperationalError as error:
         if not settings or "unsupported startup parameter" not in str(error):
             raise
-        return connect(parameters, timeout_s)  # a pooler; `Line` sets them otherwise
+        return connect(parameters, timeout_s)  # a pooler; `ServerConnection` sets them otherwise
 
 
 def reason_of(error: psycopg.Error) -> str:

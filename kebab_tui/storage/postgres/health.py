@@ -14,7 +14,7 @@ from kebab_tui.storage.ports import Finding
 from kebab_tui.storage.postgres import schema
 from kebab_tui.storage.postgres.address import shard_parameters
 from kebab_tui.storage.postgres.cluster import Node, connect, hint_of, reason_of
-from kebab_tui.storage.postgres.session import Copy, Fleet
+from kebab_tui.storage.postgres.read_session import Copy, Fleet
 
 if TYPE_CHECKING:
     from kebab_tui.storage.postgres.postgres_index import PostgresReader

@@ -41,7 +41,7 @@ def array(values: Sequence[str] | Sequence[int], kind: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class WordTable:
     """A table of words: its columns of counts, and where the places of each field begin."""
 
     table: str
@@ -50,18 +50,20 @@ class Index:
     bases: Mapping[str, int]
     weights: tuple[float, float, float, float]
     """Of `h`, `x`, `t` and `g`."""
-    rarity: dict[Leaf, int] = field(default_factory=dict)
+    rarity: dict[TokenRun, int] = field(default_factory=dict)
     """How many rows have a phrase, as far as that is known: joins begin with the rarest."""
 
 
-def passages(weights: tuple[float, float, float, float]) -> Index:
-    return Index("post", schema.FIELDS, schema.COUNTS, schema.BASES, weights)
+def passages(weights: tuple[float, float, float, float]) -> WordTable:
+    return WordTable("post", schema.FIELDS, schema.COUNTS, schema.BASES, weights)
 
 
-NAMES = Index("name_post", schema.NAME_FIELDS, schema.NAME_COUNTS, schema.NAME_BASES, (1.0, 1.0, 1.0, 1.0))
+NAMES = WordTable(
+    "name_post", schema.NAME_FIELDS, schema.NAME_COUNTS, schema.NAME_BASES, (1.0, 1.0, 1.0, 1.0)
+)
 
 
-class Leaf(NamedTuple):
+class TokenRun(NamedTuple):
     """Adjacent tokens, the last of which may go on, in some fields or in any."""
 
     tokens: tuple[str, ...]
@@ -69,14 +71,14 @@ class Leaf(NamedTuple):
     fields: tuple[str, ...]
 
 
-def leaf_of(term: Term) -> Leaf:
+def leaf_of(term: Term) -> TokenRun:
     tokens = tuple(stem(word) for word in plain_words(term.text))
     if isinstance(term, Gram):
-        return Leaf(tokens, term.prefix, ("grams",))
-    return Leaf(tokens, isinstance(term, Prefix), term.columns)
+        return TokenRun(tokens, term.prefix, ("grams",))
+    return TokenRun(tokens, isinstance(term, Prefix), term.columns)
 
 
-def rows_of_leaf(leaf: Leaf, index: Index, within: str = "") -> str:
+def rows_of_leaf(leaf: TokenRun, index: WordTable, within: str = "") -> str:
     """A SELECT of `row`, the occurrences `h`, `x`, `t`, `g`, and `dl`. `within`: a condition on `p0.row`."""
     unknown = [
         name for name in leaf.fields if name not in index.fields and name not in ("chunk_id", "doc_id")
@@ -129,11 +131,16 @@ class Scores(NamedTuple):
     """What a score needs beside the words: the statistics, and how many chunks have each phrase."""
 
     collection: Collection
-    frequencies: Mapping[Leaf, int]
+    frequencies: Mapping[TokenRun, int]
 
 
 def matched(
-    match: Match, index: Index, *, scored: Match | None = None, scores: Scores | None = None, within: str = ""
+    match: Match,
+    index: WordTable,
+    *,
+    scored: Match | None = None,
+    scores: Scores | None = None,
+    within: str = "",
 ) -> str:
     """A SELECT of the rows that match, once each; with `scores`, also their raw bm25 as `s`."""
     tree = _refused(match)
@@ -208,7 +215,7 @@ def _apart(tree: Not) -> list[Match]:
     ]
 
 
-def leaves_of(match: Match) -> list[Leaf]:
+def leaves_of(match: Match) -> list[TokenRun]:
     """The phrases of a tree that are scored."""
     return [leaf for leaf, _ in _scored(_refused(match), None)]
 
@@ -228,7 +235,7 @@ def _refused(match: Match) -> Match:
     return match
 
 
-def _leaves(match: Match) -> list[Leaf]:
+def _leaves(match: Match) -> list[TokenRun]:
     """Every phrase, also the excluded ones."""
     if isinstance(match, Any | All):
         return [leaf for part in match.parts for leaf in _leaves(part)]
@@ -238,7 +245,7 @@ def _leaves(match: Match) -> list[Leaf]:
     return [leaf_of(match)]
 
 
-def _scored(match: Match, condition: Match | None) -> list[tuple[Leaf, Match | None]]:
+def _scored(match: Match, condition: Match | None) -> list[tuple[TokenRun, Match | None]]:
     """The phrases that count, from left to right; each with the branch that must match, if not all do."""
     if isinstance(match, Any):
         return [one for part in match.parts for one in _scored(part, part if _is_group(part) else condition)]
@@ -254,7 +261,7 @@ def _is_group(match: Match) -> bool:
     return isinstance(match, All | Not)
 
 
-def _holds(match: Match, number: Mapping[Leaf, int]) -> str:
+def _holds(match: Match, number: Mapping[TokenRun, int]) -> str:
     if isinstance(match, Any | All):
         operator = " OR " if isinstance(match, Any) else " AND "
         return f"({operator.join(_holds(part, number) for part in match.parts)})"
@@ -264,7 +271,7 @@ def _holds(match: Match, number: Mapping[Leaf, int]) -> str:
     return f"bool_or(i = {number[leaf_of(match)]})"
 
 
-def _is_any_of_all(tree: Match, leaves: Sequence[Leaf]) -> bool:
+def _is_any_of_all(tree: Match, leaves: Sequence[TokenRun]) -> bool:
     """Whether having one of the phrases is enough."""
     if not isinstance(tree, Any) or any(isinstance(part, Any | All | Not) for part in tree.parts):
         return False
@@ -273,14 +280,14 @@ def _is_any_of_all(tree: Match, leaves: Sequence[Leaf]) -> bool:
     )
 
 
-def _weighted(alias: str, index: Index) -> str:
+def _weighted(alias: str, index: WordTable) -> str:
     shares = (
         f"{alias}{one} * {weight!r}::float8" for one, weight in zip(_LETTERS, index.weights, strict=True)
     )
     return f"({' + '.join(shares)})"
 
 
-def _share(f: str, dl: str, leaf: Leaf, scores: Scores) -> str:
+def _share(f: str, dl: str, leaf: TokenRun, scores: Scores) -> str:
     """What a phrase adds to a score, as FTS5 writes it."""
     idf = inverse_document_frequency(scores.collection.chunks, scores.frequencies[leaf])
     average = scores.collection.average_length or 1.0

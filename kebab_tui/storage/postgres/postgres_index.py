@@ -18,7 +18,7 @@ from kebab_tui.storage.ports import SharedOptions
 from kebab_tui.storage.postgres.address import location_of, parameters_of
 from kebab_tui.storage.postgres.catalogue import PostgresCatalogue
 from kebab_tui.storage.postgres.cluster import Cluster
-from kebab_tui.storage.postgres.session import Fleet, Session
+from kebab_tui.storage.postgres.read_session import Fleet, ReadSession
 from kebab_tui.storage.postgres.snapshot import PostgresSnapshot
 
 if TYPE_CHECKING:
@@ -48,13 +48,13 @@ class PostgresReader:
         self._local = threading.local()
 
     @contextlib.contextmanager
-    def session(self) -> Iterator[Session]:
+    def session(self) -> Iterator[ReadSession]:
         """The session of this thread, or a new one."""
-        current: Session | None = getattr(self._local, "session", None)
+        current: ReadSession | None = getattr(self._local, "session", None)
         if current is not None:
             yield current
             return
-        session = self._local.session = Session(self._fleet)
+        session = self._local.session = ReadSession(self._fleet)
         try:
             yield session
         finally:
@@ -144,7 +144,7 @@ class PostgresIndex:
         return None
 
     def change_check(self) -> Callable[[], bool]:
-        from kebab_tui.storage.postgres.listener import Listener
+        from kebab_tui.storage.postgres.notifications import Listener
 
         listener = Listener(self._parameters)
         polled = [time.monotonic()]

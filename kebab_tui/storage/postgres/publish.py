@@ -30,7 +30,7 @@ from kebab_tui.storage.ports import CopyProgress, Published
 from kebab_tui.storage.postgres import schema
 from kebab_tui.storage.postgres.address import Parameters, location_of, parameters_of, shard_parameters
 from kebab_tui.storage.postgres.cluster import connect, hint_of, reason_of, translated
-from kebab_tui.storage.sqlite.export import Export, ExportedChunk, ExportedDocument, Tokenizer, Tokens
+from kebab_tui.storage.sqlite.export import Export, ExportedChunk, ExportedDocument, TermPlaces, Tokenizer
 
 MOST_SHARDS = 256
 EXACT_UP_TO = 150_000
@@ -54,7 +54,7 @@ _DOC_COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class CopyFacts:
     """What is known of a copy, stored with it. The counts are for roles that may read every source."""
 
     revision: int
@@ -237,7 +237,7 @@ class _Publication:
             if doc not in private and not self._options.may_share(os.fsdecode(root), raw_path):
                 private.add(doc)
         self._private = frozenset(private)
-        facts = Facts(
+        facts = CopyFacts(
             export.revision, export.lexical_version, export.signature, export.made_by,
             self._options.model or None, self._options.fingerprint, self._options.dims,
             private=len(private),
@@ -249,7 +249,7 @@ class _Publication:
         ).fetchone()
         if published and published[1] == identity and published[2] == self._places:
             self._grant()
-            known = Facts(**json.loads(published[3]), **json.loads(published[4] or "{}"))
+            known = CopyFacts(**json.loads(published[3]), **json.loads(published[4] or "{}"))
             return self._report(known, start, unchanged=True)
         number, resumed = self._generation(identity, facts)
         self._load(resumed)
@@ -257,13 +257,15 @@ class _Publication:
         self._switch(number, facts)
         return self._report(facts, start, resumed=len(resumed))
 
-    def _report(self, facts: Facts, start: float, *, unchanged: bool = False, resumed: int = 0) -> Published:
+    def _report(
+        self, facts: CopyFacts, start: float, *, unchanged: bool = False, resumed: int = 0
+    ) -> Published:
         return Published(
             self._places[0], facts.revision, facts.documents, facts.chunks, facts.private, len(self._servers),
             time.monotonic() - start, unchanged, resumed,
         )  # fmt: skip
 
-    def _identity(self, facts: Facts, files: Sequence[tuple[str, bytes, bytes]]) -> str:
+    def _identity(self, facts: CopyFacts, files: Sequence[tuple[str, bytes, bytes]]) -> str:
         """Names the content of a copy: one that was interrupted goes on only with the same."""
         digest = blake2b(digest_size=16)
         stamp = self._export.stamp()
@@ -275,7 +277,7 @@ class _Publication:
 
     # A copy
 
-    def _generation(self, identity: str, facts: Facts) -> tuple[int, set[int]]:
+    def _generation(self, identity: str, facts: CopyFacts) -> tuple[int, set[int]]:
         """The number of the copy to load, and the buckets that it has from an earlier attempt."""
         first = self._connections[0]
         row = first.execute(
@@ -480,7 +482,7 @@ class _Publication:
 
     # Its end
 
-    def _complete(self, facts: Facts) -> Facts:
+    def _complete(self, facts: CopyFacts) -> CopyFacts:
         """Build indexes and statistics on all servers at once, and check what arrived."""
         self._stop_if_cancelled()
         totals = self._on_each(self._index)
@@ -565,7 +567,7 @@ class _Publication:
                     copy.write_row((src, word, stem, seen))
         return len({word for _, word in words})
 
-    def _switch(self, number: int, facts: Facts) -> None:
+    def _switch(self, number: int, facts: CopyFacts) -> None:
         """One statement on the first server makes all readers use the copy; the one before the last goes."""
         for connection, place in reversed(list(zip(self._connections, self._places, strict=True))):
             with _errors(place), connection.transaction():
@@ -747,7 +749,7 @@ class _Sender:
         self._waiting.popleft().result()
 
 
-def _postings(tokens: Tokens, texts: Sequence[tuple[int, int]]) -> tuple[list[str], int]:
+def _postings(tokens: TermPlaces, texts: Sequence[tuple[int, int]]) -> tuple[list[str], int]:
     """Lines for COPY, and the sum that a server computes of them. `texts`: the row and source of each."""
     heads = [
         (f"{row}\t{length}\t", row + 11 * length, src)

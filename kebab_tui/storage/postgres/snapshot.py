@@ -44,9 +44,9 @@ from kebab_tui.storage.postgres.filter_sql import conditions, passing
 from kebab_tui.storage.postgres.match_sql import (
     NAMES,
     UP,
-    Index,
-    Leaf,
     Scores,
+    TokenRun,
+    WordTable,
     array,
     leaf_of,
     leaves_of,
@@ -55,7 +55,7 @@ from kebab_tui.storage.postgres.match_sql import (
     passages,
     rows_of_leaf,
 )
-from kebab_tui.storage.postgres.session import SOURCES, STATISTICS, Session
+from kebab_tui.storage.postgres.read_session import SOURCES, STATISTICS, ReadSession
 from kebab_tui.storage.sqlite import rows as local_rows
 from kebab_tui.storage.sqlite.name_list import NameList, PathList
 from kebab_tui.storage.sqlite.snapshot import word_parts
@@ -84,12 +84,12 @@ _COMMONPLACE_SHARE = 0.04
 class PostgresSnapshot:
     """Valid while its session lasts."""
 
-    def __init__(self, session: Session, weights: FieldWeights) -> None:
+    def __init__(self, session: ReadSession, weights: FieldWeights) -> None:
         self._session = session
         self._index = passages((weights.heading, weights.text, weights.title, weights.grams))
         self._listed: dict[str, int] = {}
         """Words that were looked up; 0 for one that is not in the list."""
-        self._frequency: dict[tuple[str, Leaf], int] = {}
+        self._frequency: dict[tuple[str, TokenRun], int] = {}
         """By table and phrase."""
         self._counting: list[_Counting] = []
         """Statements that are going to tell frequencies."""
@@ -386,7 +386,7 @@ class PostgresSnapshot:
         chunks, _, hangul, *_ = self._totals()
         return 0 < hangul < chunks
 
-    def _counts_of(self, leaves: Sequence[Leaf], index: Index) -> list[_Counting]:
+    def _counts_of(self, leaves: Sequence[TokenRun], index: WordTable) -> list[_Counting]:
         """Statements that count phrases; one for all that are a word."""
         unknown = [leaf for leaf in leaves if (index.table, leaf) not in self._frequency]
         words = [leaf for leaf in unknown if _is_word(leaf)]
@@ -408,7 +408,7 @@ class PostgresSnapshot:
             found.append(_Counting(index.table, tuple(words), sql))
         return found
 
-    def _frequencies(self, leaves: Sequence[Leaf], index: Index | None = None) -> dict[Leaf, int]:
+    def _frequencies(self, leaves: Sequence[TokenRun], index: WordTable | None = None) -> dict[TokenRun, int]:
         """How many rows have each phrase; all in one trip."""
         index = index or self._index
         if any((index.table, leaf) not in self._frequency for leaf in leaves):
@@ -770,7 +770,7 @@ class _Counting(NamedTuple):
     """A statement that counts phrases; of words, all at once."""
 
     table: str
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[TokenRun, ...]
     sql: str
 
 
@@ -793,15 +793,15 @@ class _Read(NamedTuple):
     length: int
 
 
-def _is_word(leaf: Leaf) -> bool:
+def _is_word(leaf: TokenRun) -> bool:
     return len(leaf.tokens) == 1 and not leaf.prefix and leaf.fields in ((), ("grams",))
 
 
-def _count_sql(leaf: Leaf, index: Index) -> str:
+def _count_sql(leaf: TokenRun, index: WordTable) -> str:
     return f"SELECT count(*), 0 FROM ({rows_of_leaf(leaf, index)}) f"
 
 
-def _count_begun_sql(leaves: Sequence[Leaf], index: Index) -> str:
+def _count_begun_sql(leaves: Sequence[TokenRun], index: WordTable) -> str:
     """Counts many beginnings of words, most of which no passage has."""
     fields = leaves[0].fields or index.fields
     kept = " OR ".join(f"p.{index.counts[name]} > 0" for name in index.fields if name in fields) or "false"
@@ -820,7 +820,7 @@ def _within(among: Among) -> str:
     return f"p0.row = ANY(ARRAY(SELECT c.row FROM chunk c WHERE c.doc_id = ANY({array(list(docs), 'text')})))"
 
 
-def _has_columns(leaf: Leaf) -> bool:
+def _has_columns(leaf: TokenRun) -> bool:
     return bool(leaf.fields) and not set(leaf.fields) <= set(schema.NAME_FIELDS)
 
 

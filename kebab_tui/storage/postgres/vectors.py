@@ -18,7 +18,7 @@ from kebab_tui.storage.ports import PendingCount, PendingText, VectorCount
 from kebab_tui.storage.postgres.cluster import Rows, Statement
 from kebab_tui.storage.postgres.filter_sql import passing
 from kebab_tui.storage.postgres.match_sql import array, matched, passages
-from kebab_tui.storage.postgres.session import STATISTICS, Session
+from kebab_tui.storage.postgres.read_session import STATISTICS, ReadSession
 from kebab_tui.vectors.segment import Codes, exact_cosines, part_cosines, validated_query
 from kebab_tui.vectors.sync import Opened
 
@@ -31,7 +31,9 @@ _INDEX = passages((1.0, 1.0, 1.0, 1.0))
 
 
 class PostgresVectors:
-    def __init__(self, reading: Callable[[], AbstractContextManager[Session]], model: str, dims: int) -> None:
+    def __init__(
+        self, reading: Callable[[], AbstractContextManager[ReadSession]], model: str, dims: int
+    ) -> None:
         self._reading = reading
         self._model = model
         self._dims = dims
@@ -87,7 +89,7 @@ class PostgresVectors:
         return found
 
     def _best(
-        self, session: Session, query: Vector, k: int, among: Among | None, found: list[Rows]
+        self, session: ReadSession, query: Vector, k: int, among: Among | None, found: list[Rows]
     ) -> list[Near]:
         fetched = _fetched(k)
         while True:
@@ -109,7 +111,7 @@ class PostgresVectors:
             fetched *= 2
             found = session.ask(self._scan(session, query, fetched, among))
 
-    def _scan(self, session: Session, query: Vector, limit: int, among: Among | None) -> str:
+    def _scan(self, session: ReadSession, query: Vector, limit: int, among: Among | None) -> str:
         distance = f"v.emb <#> {_literal(query, self._dims)}"
         if session.likely_copy.facts.approximate:
             session.approximate = True
@@ -165,7 +167,7 @@ class PostgresVectors:
 class PostgresFeed:
     """Implements `ChangeFeed`: nothing is pending in a copy, and nothing changes."""
 
-    def __init__(self, session: Session, model: str) -> None:
+    def __init__(self, session: ReadSession, model: str) -> None:
         self._session = session
         self._model = model
 
@@ -219,12 +221,12 @@ def _fetched(k: int) -> int:
     return k + k // 2 + _SLACK
 
 
-def _fits(session: Session, model: str) -> bool:
+def _fits(session: ReadSession, model: str) -> bool:
     """Whether the vectors of the copy are of this model."""
     return session.likely_copy.facts.fingerprint == model
 
 
-def _vectors(session: Session, model: str) -> int:
+def _vectors(session: ReadSession, model: str) -> int:
     return session.totals()[3] if _fits(session, model) else 0
 
 

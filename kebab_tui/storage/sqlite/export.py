@@ -81,7 +81,7 @@ class ExportedSource:
     other_files: str
 
 
-class Tokens(NamedTuple):
+class TermPlaces(NamedTuple):
     """The words of some texts."""
 
     postings: list[tuple[str, int, list[int]]]
@@ -198,17 +198,17 @@ class Tokenizer:
             kind = "row" if name == "plain" else "instance"
             self._connection.execute(f"CREATE VIRTUAL TABLE {name}_terms USING fts5vocab('{name}', '{kind}')")
 
-    def passages(self, texts: Sequence[tuple[str, str, str, str]], bases: Mapping[str, int]) -> Tokens:
+    def passages(self, texts: Sequence[tuple[str, str, str, str]], bases: Mapping[str, int]) -> TermPlaces:
         """The words of passages: heading path, text, title, grams. `bases`: where the places of each field
         begin."""
         return self._tokens("passages", schema.FTS_COLUMNS, texts, bases)
 
-    def names(self, texts: Sequence[tuple[str, str]], bases: Mapping[str, int]) -> Tokens:
+    def names(self, texts: Sequence[tuple[str, str]], bases: Mapping[str, int]) -> TermPlaces:
         return self._tokens("called", ("names", "grams"), texts, bases)
 
     def _tokens(
         self, table: str, columns: Sequence[str], texts: Sequence[tuple[str, ...]], bases: Mapping[str, int]
-    ) -> Tokens:
+    ) -> TermPlaces:
         execute = self._connection.execute
         postings: list[tuple[str, int, list[int]]] = []
         last_term, last_text = "", -1
@@ -228,7 +228,7 @@ class Tokenizer:
         lengths = [0] * len(texts)
         for _, text, places in postings:
             lengths[text] += len(places)
-        return Tokens(postings, lengths)
+        return TermPlaces(postings, lengths)
 
     def words(self, texts: Sequence[str]) -> list[tuple[str, str, int]]:
         """The words to complete, as in the list of the index: each with its stem and the number of texts."""

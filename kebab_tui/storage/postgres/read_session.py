@@ -21,16 +21,16 @@ from kebab_tui.domain.hit import Notice
 from kebab_tui.storage.postgres import schema
 from kebab_tui.storage.postgres.address import Parameters, shard_parameters
 from kebab_tui.storage.postgres.cluster import (
-    Answer,
     Cluster,
-    Pending,
+    PendingRows,
     Rows,
+    ShardRows,
     Statement,
     nothing_published,
     too_new,
 )
 from kebab_tui.storage.postgres.match_sql import array
-from kebab_tui.storage.postgres.publish import Facts
+from kebab_tui.storage.postgres.publish import CopyFacts
 from kebab_tui.storage.sqlite import rows as local_rows
 
 _KEPT = 512
@@ -48,7 +48,7 @@ class Copy(NamedTuple):
     """A published copy of an index."""
 
     number: int
-    facts: Facts
+    facts: CopyFacts
     nodes: tuple[str, ...]
 
     @property
@@ -101,11 +101,11 @@ class Fleet:
         if self.copy is None or self.copy.number != number or len(self.cluster.nodes) != len(nodes):
             others = [shard_parameters(one, self.parameters) for one in nodes[1:]]
             self.cluster.use([self.parameters, *others])
-            self.copy = Copy(number, Facts(**json.loads(facts)), tuple(nodes))
+            self.copy = Copy(number, CopyFacts(**json.loads(facts)), tuple(nodes))
         return self.copy
 
 
-class Session:
+class ReadSession:
     """One snapshot."""
 
     def __init__(self, fleet: Fleet) -> None:
@@ -117,7 +117,7 @@ class Session:
         """Shards whose part of an answer is missing."""
         self._answers: dict[str, list[Rows]] = {}
         """Those that lack the part of a shard; they hold for this snapshot alone."""
-        self._begun: list[Pending] = []
+        self._begun: list[PendingRows] = []
         self._arriving: Callable[[], object] | None = None
         """Waits for the answers that are on their way."""
         self._unsent: list[Statement] = []
@@ -258,7 +258,7 @@ class Session:
 
         return found
 
-    def _keep(self, statements: Sequence[Statement], answer: Answer) -> dict[Statement, list[Rows]]:
+    def _keep(self, statements: Sequence[Statement], answer: ShardRows) -> dict[Statement, list[Rows]]:
         found = {}
         for statement, by_shard in zip(statements, answer.rows, strict=True):
             rows = found[statement] = list(by_shard.values())
@@ -279,7 +279,7 @@ class Session:
         else:
             self._copy = self.fleet.learn(present)
 
-    def _took(self, answer: Answer) -> Answer:
+    def _took(self, answer: ShardRows) -> ShardRows:
         self.missing |= answer.missing
         return answer
 
