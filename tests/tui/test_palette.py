@@ -185,8 +185,9 @@ def colours(app: KebabApp) -> list[list[object]]:
 
 
 async def previewed(pilot: Screen) -> KebabApp:
+    """With the preview, and the counts below it, which come when the keys have rested."""
     app = await found(pilot)
-    await until(pilot, lambda: "application: anyhow" in painted(app))
+    await until(pilot, lambda: "application: anyhow" in painted(app) and "linked from" in painted(app))
     return app
 
 
@@ -213,7 +214,6 @@ async def test_after_a_change_the_screen_is_as_if_started_with_the_theme(
     """No widget keeps a strip that was painted in the colours of another theme."""
     async with shared(query="rust", theme=theme) as pilot:
         app = await previewed(pilot)
-        await until(pilot, lambda: "linked from" in painted(app))
         expected = colours(app)
     async with shared(query="rust", theme="dark") as pilot:
         app = await previewed(pilot)
